@@ -144,7 +144,7 @@ BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 PEERS           ?=
 PIECES          := go test -run '^$$' -benchmem \
-  -bench '^Benchmark(Swaps|SwapStep|Events|Batches|Admit|Hash|Position|PositionWithMetrics|PositionPlain)$$' \
+  -bench '^Benchmark(Swaps|SwapStep|Events|Admit|Hash|Position|PositionWithMetrics|PositionPlain)$$' \
   ./rankings/ledger ./storage ./storage/accounts ./edge/render
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse

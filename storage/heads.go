@@ -156,9 +156,10 @@ func (h *headFile) stored() (chains []market.ChainID) {
 	return chains
 }
 
-// write records a head, synced. Only the first head of a chain needs disk space. Where
-// commits are numbered anew, because they come from another node, no head of before may
-// stay: its number would be the higher one.
+// write records a head, synced. Only the first head of a chain needs disk space: it goes
+// into both slots, since a sync is slower where a file grows. Where commits are numbered
+// anew, because they come from another node, no head of before may stay: its number would
+// be the higher one.
 func (h *headFile) write(a acknowledgedHead) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,7 +168,7 @@ func (h *headFile) write(a acknowledgedHead) error {
 		slot = len(h.chains)
 	}
 	halves := []uint64{a.sequence % 2}
-	if a.sequence <= h.last[a.chain].sequence {
+	if slot == len(h.chains) || a.sequence <= h.last[a.chain].sequence {
 		halves = append(halves, 1-halves[0])
 	}
 

@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +42,31 @@ func TestHeadsAreDurable(t *testing.T) {
 		t.Errorf("the file of 4 chains has %d bytes, %v; want %d", info.Size(), err, 4*2*headSlot)
 	}
 	must(h.close())
+}
+
+// The first head of a chain takes all the space that the chain will need, whichever slot
+// its number is of.
+func TestFirstHeadTakesTheSpace(t *testing.T) {
+	for _, sequence := range []uint64{1, 2} {
+		fs := vfs.NewMem()
+		must(fs.MkdirAll("data", 0o700))
+		h, err := openHeads(fs, "data")
+		must(err)
+		for chain := range market.ChainID(2) {
+			must(h.write(acknowledgedHead{chain: chain + 1, sequence: sequence}))
+			f, err := fs.Open("data.heads")
+			must(err)
+			content, err := io.ReadAll(f)
+			must(errors.Join(err, f.Close()))
+
+			first := content[int(chain)*2*headSlot:]
+			if len(first) != 2*headSlot || !bytes.Equal(first[:headSlot], first[headSlot:]) {
+				t.Errorf("after commit %d of chain %d the file has %d bytes, or two different heads",
+					sequence, chain+1, len(content))
+			}
+		}
+		must(h.close())
+	}
 }
 
 // What could not be written was not recorded: an error of the write is not hidden by

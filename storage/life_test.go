@@ -128,7 +128,7 @@ func applyHours(t testing.TB, g *ledger.Ledger, s *market.Span) (applied []appli
 		a := appliedSpan{Span: piece}
 
 		if hour := market.HourOf(piece.Time); hour > market.HourOf(g.Head().Time) {
-			a.hour, a.prices = hour, invented(g.Freeze(), hour)
+			a.hour, a.prices = hour, invented(g.Present(), hour)
 			g.BeginHour(a.hour, a.prices, nil)
 		}
 		if _, err := g.Apply(&piece); err != nil {
@@ -139,7 +139,8 @@ func applyHours(t testing.TB, g *ledger.Ledger, s *market.Span) (applied []appli
 	return applied
 }
 
-func invented(st *market.State, hour uint32) (prices []ledger.HourPrice) {
+func invented(st *market.State, hour uint32) []ledger.HourPrice {
+	prices := make([]ledger.HourPrice, 0, st.Tokens.Len()/3+1)
 	for i := range st.Tokens.Len() {
 		if (hour+i)%3 != 0 {
 			continue

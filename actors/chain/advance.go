@@ -115,7 +115,7 @@ func (c *Chain) syncArchive() error {
 // beginHour records the prices that the hour's events are valued at, and what
 // stays known through it.
 func (c *Chain) beginHour(hour uint32) {
-	before := c.ledger.Freeze()
+	before := c.ledger.Present()
 	begun := value.BeginHour(before, &c.Prices, c.external(), hour)
 
 	var changed []ledger.HourPrice

@@ -79,7 +79,7 @@ func (c *Chain) ID() market.ChainID { return c.Config.Ledger.Chain }
 func (c *Chain) Status() rankings.ChainStatus { return c.status }
 
 // Transactions returns how many entries the histories of its positions have.
-func (c *Chain) Transactions() uint64 { return c.ledger.Freeze().Transactions }
+func (c *Chain) Transactions() uint64 { return c.ledger.Present().Transactions }
 
 // Loaded reports whether the chain can advance. One that another node writes cannot.
 func (c *Chain) Loaded() bool { return c.ledger != nil }

@@ -240,3 +240,50 @@ func TestMetrics(t *testing.T) {
 	f(`tidemark_chain_follow_seconds_sum{chain="2"} 1`)
 	f(`tidemark_chain_follow_seconds_count{chain="2"} 1`)
 }
+
+// Solving the prices of an hour copies no rows: the ledger writes in place to the rows
+// that it has written since the last refresh.
+func TestAnHourCopiesNothing(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	c := s.chain
+	tokens := c.ledger.Present().Tokens.Len()
+	write := func(hour uint32) (written map[uint32]*market.Token) {
+		t.Helper()
+		c.beginHour(hour)
+		from := c.ledger.Head()
+		span := market.Span{
+			From: from.Number + 1, To: from.Number + 1, Parent: from.Hash, Hash: market.Hash{byte(hour)},
+			Time: int64(hour) * market.Hour,
+		}
+		if _, err := c.ledger.Apply(&span); err != nil {
+			t.Fatal(err)
+		}
+
+		written = make(map[uint32]*market.Token)
+		for i := range tokens {
+			if row := c.ledger.Present().Tokens.At(i); row.HourAt == hour {
+				written[i] = row
+			}
+		}
+		return written
+	}
+
+	hour := market.HourOf(c.ledger.Head().Time) + 1
+	pair, lone := c.Prices.PairUsd, c.Prices.LoneUsd
+	c.Prices.PairUsd, c.Prices.LoneUsd = 1e18, 1e18 // no market is trusted any more
+	first := write(hour)
+	c.Prices.PairUsd, c.Prices.LoneUsd = pair, lone
+	both := 0
+	for i, row := range write(hour + 1) {
+		if first[i] == nil {
+			continue
+		}
+		if both++; first[i] != row {
+			t.Errorf("the row of token %d was copied in the second hour", i)
+		}
+	}
+	if both == 0 {
+		t.Fatal("no token was written in both hours; this is no test")
+	}
+}

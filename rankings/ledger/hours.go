@@ -87,8 +87,12 @@ func (l *Ledger) sweepHours() {
 func (l *Ledger) sweepPool(i uint32) {
 	hourly, oldest := market.OldestHour(l.day), (max(l.day, market.KeptDays)-market.KeptDays)*24
 	newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
-	for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= hourly {
-		newer, slot = slot, l.st.Hours.At(slot).Prev
+	for slot != market.NoIndex {
+		b := l.st.Hours.At(slot)
+		if b.Hour < hourly {
+			break
+		}
+		newer, slot = slot, b.Prev
 	}
 
 	for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {

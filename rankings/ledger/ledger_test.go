@@ -618,3 +618,31 @@ func TestFirstDaysOfAnOldStore(t *testing.T) {
 		t.Errorf("days from %d and hours from %d; want them as they were", got.DaysFrom, got.HoursFrom)
 	}
 }
+
+// TestPresent: the present State has what a frozen one has but for closing values that
+// are out of date, and is that of the ledger also after new rows and a revert. To read it
+// makes no write copy anything.
+func TestPresent(t *testing.T) {
+	w := newWorld(5)
+	for n := range 60 {
+		s := w.step().span
+		apply(t, w.Ledger, &s)
+		if n%7 == 6 {
+			if err := w.Revert(); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		frozen := w.Freeze()
+		sameState(t, w.Present(), frozen)
+	}
+
+	before := w.Present().Pools.At(0)
+	if now := Pools.edit(w.Ledger, 0); now == before {
+		t.Fatal("a frozen pool was written; this is no test")
+	}
+	before = w.Present().Pools.At(0)
+	if now := Pools.edit(w.Ledger, 0); now != before {
+		t.Error("a pool was copied before a write, though no State is frozen")
+	}
+}
