@@ -19,6 +19,7 @@ func charting(t *testing.T) (*Pages, *rankings.View) {
 	st := played(t, store, "gas 0 0", "pool P A B 3000 60", "mint 1 a P min max 1e18", "mint 2 b P -600 600 1e18",
 		"mint 3 c P -600 600 2e18", "wait +1d", "push P @1.1", "wait +1d", "push P @1", "wait +1d", "remove 3 all",
 		"push P @0.99")
+
 	var prices market.Table[market.Price]
 	for range st.Tokens.Len() {
 		prices.Append(market.Price{Usd: 2, ExitUsd: 2, OnlyPool: market.NoIndex})
@@ -119,6 +120,7 @@ func TestLongCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	most := maxChartPart - 256 - line.Bytes()
 	for n, tail := range []int{most, most + 1} {
 		key := chartKey{pool: uint32(n)}

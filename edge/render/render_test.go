@@ -418,6 +418,7 @@ func BenchmarkClosedPosition(b *testing.B) {
 	var m value.Metrics
 	value.Position(st, 1, &m)
 	dst := make([]byte, 0, 4096)
+
 	f := func(name string, share *Share) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
