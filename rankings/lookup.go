@@ -121,9 +121,10 @@ func nearest(n int, first, last, at uint64) int {
 // twice as far from it each time, and then between the last two.
 func searchNear(n, guess int, reached func(i int) bool) int {
 	low, high := guess+1, n // the place is in low..high
+
 	if reached(guess) {
 		low, high = 0, guess
-		for far := 1; high-far >= 0; far *= 2 {
+		for far := 1; far <= high; far *= 2 {
 			if !reached(high - far) {
 				low = high - far + 1
 				break
@@ -139,6 +140,7 @@ func searchNear(n, guess int, reached func(i int) bool) int {
 			low += far + 1
 		}
 	}
+
 	return low + sort.Search(high-low, func(i int) bool { return reached(low + i) })
 }
 

@@ -21,6 +21,7 @@ func TestSearchNear(t *testing.T) {
 					}
 					return i >= at
 				})
+
 				if got != at {
 					t.Errorf("of %d, from %d: %d; want %d", n, guess, got, at)
 				}
