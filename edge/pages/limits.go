@@ -57,7 +57,7 @@ const (
 	pastCacheBytes = 32 << 20
 	// chartPartsBytes holds the parts of some thousand pools, which most charts are of: a
 	// pool has 20 to 30 KB for 30 days.
-	chartPartsBytes = 24 << 20
+	chartPartsBytes = 32 << 20
 	// maxChartPart is the largest part of a chart that is kept. That of a year would take
 	// the room of ten pools.
 	maxChartPart = 96 << 10
