@@ -13,7 +13,11 @@ type cursor struct {
 
 	// Position in a ranked run.
 	nextMatch uint32 // the matching row to read next
-	windowEnd uint32 // while seeking: the first row that is not to be skipped
+
+	// While seeking; see seekRow.
+	windowEnd uint32 // the first row that is not to be skipped
+	probe     uint32 // the row whose key is the head
+	atFence   bool   // that row is the first of a leaf, and the key its fence
 
 	// Position in any other run.
 	leaf int // as the run counts

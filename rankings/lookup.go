@@ -90,20 +90,58 @@ func sameRows[T any](
 	return true
 }
 
-// Position returns the index of the position with that id, by bisection.
+// Position returns the index of the position with that id. Ids ascend, and nearly every one
+// was minted, so that the search begins where the id stands if none is missing: two or three
+// records are read instead of twenty.
 func (v *View) Position(id uint64) (uint32, bool) {
 	positions := &v.State.Positions
-	i, found := sort.Find(int(positions.Len()), func(i int) int {
-		at := positions.At(uint32(i)).ID
-		switch {
-		case id < at:
-			return -1
-		case id > at:
-			return 1
-		}
+	n := int(positions.Len())
+	if n == 0 {
+		return 0, false
+	}
+
+	idAt := func(i int) uint64 { return positions.At(uint32(i)).ID }
+	i := searchNear(n, nearest(n, idAt(0), idAt(n-1), id), func(i int) bool { return idAt(i) >= id })
+	return uint32(i), i < n && idAt(i) == id
+}
+
+// nearest returns where of n ascending numbers one stands if they are evenly spread from
+// the first to the last.
+func nearest(n int, first, last, at uint64) int {
+	if at <= first {
 		return 0
-	})
-	return uint32(i), found
+	}
+	if at >= last {
+		return n - 1
+	}
+	return int(float64(n-1) * (float64(at-first) / float64(last-first)))
+}
+
+// searchNear is sort.Search for a place that is near a guess below n: it looks at places
+// twice as far from it each time, and then between the last two.
+func searchNear(n, guess int, reached func(i int) bool) int {
+	low, high := guess+1, n // the place is in low..high
+
+	if reached(guess) {
+		low, high = 0, guess
+		for far := 1; far <= high; far *= 2 {
+			if !reached(high - far) {
+				low = high - far + 1
+				break
+			}
+			high -= far
+		}
+	} else {
+		for far := 1; low+far < n; far *= 2 {
+			if reached(low + far) {
+				high = low + far
+				break
+			}
+			low += far + 1
+		}
+	}
+
+	return low + sort.Search(high-low, func(i int) bool { return reached(low + i) })
 }
 
 // Pool returns the index of the pool with that id. A view without columns

@@ -70,13 +70,13 @@ func skipStretch(cursors []cursor, d uint64, skip *uint64) bool {
 	return true
 }
 
-// seekRow continues after seekLeaves, row by row, over ranked runs. Every run
-// has a window of rows that may have to be skipped, and the row in its middle is
-// read. Let n be the number of rows before the middles in all windows. If skip
-// is more than n, the least middle is skipped together with its half window,
-// because only rows before middles come before it. Otherwise the greatest middle
-// is not reached, and its window ends there. Every row that is read halves a
-// window.
+// seekRow continues after seekLeaves, row by row, over ranked runs. Every run has a window
+// of rows that may have to be skipped, and a probe about in its middle: the fence of a leaf,
+// which the directory has, as long as one is within the window, and then a row, which is
+// read. Let n be the number of rows before the probes in all windows. If skip is more than
+// n, the least probe is reached: its half window is skipped, and itself if it is a row,
+// because only rows before probes come before it. Otherwise the greatest probe is not
+// reached, and its window ends there. Every probe halves a window.
 func seekRow(cursors []cursor, leaves LeafReader, skip uint64) error {
 	if cursors[0].alone {
 		cursors[0].nextMatch += uint32(skip)
@@ -86,20 +86,18 @@ func seekRow(cursors []cursor, leaves LeafReader, skip uint64) error {
 	for i := range cursors {
 		c := &cursors[i]
 		c.windowEnd = c.nextMatch + uint32(min(skip, uint64(c.run.total()-c.nextMatch)))
-		c.hasHead = false
+		c.hasHead, c.atFence = false, true
 	}
 
 	for skip > 0 {
-		least, greatest, before, err := extremeMiddles(cursors, leaves)
+		least, greatest, before, err := extremeProbes(cursors, leaves)
 		if least == nil || err != nil {
 			return err
 		}
 		if skip > before {
-			passed := least.middle() - least.nextMatch + 1
-			least.nextMatch, least.hasHead = least.nextMatch+passed, false
-			skip -= uint64(passed)
+			skip -= uint64(least.passProbe())
 		} else {
-			greatest.windowEnd, greatest.hasHead = greatest.middle(), false
+			greatest.windowEnd, greatest.hasHead = greatest.probe, false
 		}
 	}
 
@@ -109,13 +107,52 @@ func seekRow(cursors []cursor, leaves LeafReader, skip uint64) error {
 	return nil
 }
 
-// middle returns the row in the middle of the window from next to bound.
-func (c *cursor) middle() uint32 { return c.nextMatch + (c.windowEnd-c.nextMatch)/2 }
+// passProbe skips the rows before the probe, and the probe itself if it is a row. It
+// returns how many these are.
+func (c *cursor) passProbe() (passed uint32) {
+	to := c.probe
+	if !c.atFence {
+		to++
+	}
+	passed = to - c.nextMatch
+	c.nextMatch, c.hasHead = to, false
+	return passed
+}
 
-// extremeMiddles returns the cursors with the least and the greatest middle row,
-// and the number of rows before the middles in all windows. The cursors are nil
-// when all windows are empty.
-func extremeMiddles(cursors []cursor, leaves LeafReader) (
+// readProbe makes the key of the next probe the head.
+func (c *cursor) readProbe(leaves LeafReader) (err error) {
+	middle := c.nextMatch + (c.windowEnd-c.nextMatch)/2
+	if c.atFence {
+		if n := c.fenceNear(middle); n >= 0 {
+			c.probe, c.head, c.hasHead = c.run.rowsBefore(n), c.run.fence(n), true
+			return nil
+		}
+		c.atFence = false // a window only gets smaller
+	}
+
+	c.probe = middle
+	c.head, err = c.readMatch(leaves, middle)
+	c.hasHead = err == nil
+	return err
+}
+
+// fenceNear returns a leaf, as the run counts, that begins within the window and near a row
+// of it, or -1 if none does.
+func (c *cursor) fenceNear(row uint32) int {
+	n := c.run.lastLeafWithin(c.leaf, uint64(row-c.run.rowsBefore(c.leaf)))
+	for ; n < c.run.order.Leaves(); n++ {
+		if at := c.run.rowsBefore(n); at >= c.windowEnd {
+			break
+		} else if at > c.nextMatch {
+			return n
+		}
+	}
+	return -1
+}
+
+// extremeProbes returns the cursors with the least and the greatest probe, and the number
+// of rows before the probes in all windows. The cursors are nil when all windows are empty.
+func extremeProbes(cursors []cursor, leaves LeafReader) (
 	least, greatest *cursor, before uint64, err error,
 ) {
 	for i := range cursors {
@@ -124,13 +161,12 @@ func extremeMiddles(cursors []cursor, leaves LeafReader) (
 			continue
 		}
 		if !c.hasHead {
-			if c.head, err = c.readMatch(leaves, c.middle()); err != nil {
+			if err := c.readProbe(leaves); err != nil {
 				return nil, nil, 0, err
 			}
-			c.hasHead = true
 		}
 
-		before += uint64(c.middle() - c.nextMatch)
+		before += uint64(c.probe - c.nextMatch)
 		if least == nil || c.run.compare(&c.head, &least.head) < 0 {
 			least = c
 		}

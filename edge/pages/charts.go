@@ -20,13 +20,11 @@ func (s *Pages) appendPoolCharts(
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v, i, q.Chart)
-	if err != nil {
-		return nil, errUnreadable(err)
+	dst, line, failed := s.appendCharts(dst, q, v, i, nil)
+	if failed != nil {
+		return nil, failed
 	}
-
-	points := t.Points()
-	dst = appendCharts(dst, q, v.State, i, &points, nil)
+	points := line.Points()
 	return append(render.AppendPoolSeries(dst, &points), '}'), nil
 }
 
@@ -41,17 +39,14 @@ func (s *Pages) appendPositionCharts(
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v, p.Pool, q.Chart)
+	dst, line, failed := s.appendCharts(dst, q, v, p.Pool, p)
+	if failed != nil {
+		return nil, failed
+	}
+	series, err := s.positionSeries(v, i, q.Interval.Step(), line)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
-	series, err := s.positionSeries(v, i, q.Interval.Step(), t)
-	if err != nil {
-		return nil, errUnreadable(err)
-	}
-
-	points := t.Points()
-	dst = appendCharts(dst, q, v.State, p.Pool, &points, p)
 	return append(render.AppendPositionSeries(dst, &series), '}'), nil
 }
 
@@ -63,25 +58,6 @@ func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *
 		return work{}, nil
 	}
 	return s.admission.begin(task{q.Account, chartTask, int(points)})
-}
-
-// appendCharts begins a chart with the parts that pools and positions have in common. of
-// is the position whose range is marked, or nil.
-func appendCharts(
-	dst []byte, q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
-) []byte {
-	p := st.Pools.At(pool)
-	dst = append(dst, `{"range":"`...)
-	dst = append(append(dst, q.Range.String()...), '"')
-	if q.Interval != query.Interval1d {
-		dst = append(dst, `,"interval":"`...)
-		dst = append(append(dst, q.Interval.String()...), '"')
-	}
-
-	dst = render.AppendPoolPrice(dst, points)
-	dst = render.AppendPoolOverview(dst, points)
-	dst = render.AppendDistribution(dst, p, render.Decimals(st, p), chart.Bins(st, pool), of)
-	return render.AppendPoolOverviewCurrent(dst, st, pool)
 }
 
 // timeline reads the stored ends of a pool's days or hours over the range of a chart.

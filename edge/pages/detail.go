@@ -140,8 +140,7 @@ func (p *Pages) appendPosition(
 	defer h.room.Release()
 
 	var m value.Metrics
-	value.Position(v.State, i, &m)
-	dst = render.AppendPosition(dst, v.State, i, &m, nil, 0)
+	dst = p.appendRow(dst, false, v, i, 0, &m)
 	dst = render.AppendHistory(dst[:len(dst)-1], h.entries, h.flags)
 	return append(dst, '}'), h.flags.Degraded, nil
 }

@@ -8,6 +8,7 @@
 //	tokens.go    tokens, and how the price of one was found
 //	batch.go     positions or pools by their ids
 //	detail.go    one position or pool; history.go and charts.go hold its parts
+//	chartparts.go what all charts of a pool have in common
 //	jobs.go      counts and selections that may outlive their request
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys

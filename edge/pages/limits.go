@@ -55,6 +55,12 @@ const (
 	// pastCacheBytes holds the past of some ten thousand pools and tokens: the 30 days of a
 	// chart are 5 KB of a pool that is traded daily, and 1 KB of a token.
 	pastCacheBytes = 32 << 20
+	// chartPartsBytes holds the parts of some thousand pools, which most charts are of: a
+	// pool has 20 to 30 KB for 30 days.
+	chartPartsBytes = 32 << 20
+	// maxChartPart is the largest part of a chart that is kept. That of a year would take
+	// the room of ten pools.
+	maxChartPart = 96 << 10
 
 	// stepRows is how many rows a walk, count or selection processes before it may
 	// pause and checks whether to stop: 2 to 100 µs of work, since a row that is not

@@ -151,7 +151,7 @@ func (p *Pages) appendRow(
 		return render.AppendPool(dst, p.parts.poolRow(v, i), rank)
 	}
 	value.Position(v.State, i, m)
-	share := p.parts.partsOf(v).share(v.State.Positions.At(i).Pool, m)
+	share := p.parts.partsOf(v).share(v.State.Positions.At(i).Pool)
 	return render.AppendPosition(dst, v.State, i, m, share, rank)
 }
 

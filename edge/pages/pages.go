@@ -68,6 +68,7 @@ type Pages struct {
 	pins      *pins
 	histories *histories
 	past      *pastCache
+	charts    *chartParts
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
 	sweeper   sweeper
@@ -109,6 +110,9 @@ func New(cfg *Config) (*Pages, error) {
 	if p.past, err = newPastCache(); err != nil {
 		return nil, err
 	}
+	if p.charts, err = newChartParts(); err != nil {
+		return nil, err
+	}
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, &p.limits, p.leaves)
 	p.sweeper.drop = p.dropOutdated
@@ -143,6 +147,7 @@ func (p *Pages) Close(ctx context.Context) error {
 	p.cache.close()
 	p.leaves.close()
 	p.past.close()
+	p.charts.close()
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 )
 
 // parts are the rendered fragments that rows of one view share, by pool. The
@@ -68,16 +67,16 @@ func (c chainParts) dropOutdated(board *rankings.Board) (left bool) {
 	return left
 }
 
-// share returns the fragment that the open positions of a pool share, or nil when
-// there is none to use. m are the metrics of one of these positions.
-func (p *parts) share(pool uint32, m *value.Metrics) *render.Share {
-	if p == nil || !m.Open {
+// share returns the fragment that the positions of a pool share, or nil when there are no
+// parts to keep it in.
+func (p *parts) share(pool uint32) *render.Share {
+	if p == nil {
 		return nil
 	}
 	if kept := p.shares[pool].Load(); kept != nil {
 		return kept
 	}
-	made := render.NewShare(p.view.State, pool, m)
+	made := render.NewShare(p.view.State, pool)
 	p.shares[pool].Store(made)
 	return made
 }

@@ -12,7 +12,6 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
 )
 
@@ -369,21 +368,15 @@ func TestKeptParts(t *testing.T) {
 	c := newChainParts([]render.Chain{{ID: 1}})
 	older, _ := rankings.Build(nil, crowd(3, 1), 7)
 	newer, _ := rankings.Build(older, crowd(4, 1), 8)
-	var m value.Metrics
-	value.Position(older.State, 0, &m)
 
 	for _, v := range []*rankings.View{older, newer} {
-		row, share := c.poolRow(v, 0), c.partsOf(v).share(0, &m)
-		if share == nil || c.poolRow(v, 0) != row || c.partsOf(v).share(0, &m) != share {
+		row, share := c.poolRow(v, 0), c.partsOf(v).share(0)
+		if share == nil || c.poolRow(v, 0) != row || c.partsOf(v).share(0) != share {
 			t.Errorf("generation %d: a part is rendered again", v.Generation)
 		}
 	}
-	closed := m // it has the prices of its close
-	if closed.Open = false; c.partsOf(newer).share(0, &closed) != nil {
-		t.Error("a closed position shares parts with the open ones")
-	}
 	first, second := c.poolRow(older, 0), c.poolRow(older, 0)
-	if c.partsOf(older) != nil || c.partsOf(older).share(0, &m) != nil || first == second {
+	if c.partsOf(older) != nil || c.partsOf(older).share(0) != nil || first == second {
 		t.Error("parts of an older generation are kept")
 	}
 }

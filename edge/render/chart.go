@@ -114,18 +114,24 @@ func AppendPositionSeries(dst []byte, p *chart.PositionPoints) []byte {
 	return dst
 }
 
-// AppendDistribution appends the field liquidityDistribution, with the range of a
-// position unless it is nil.
-func AppendDistribution(
-	dst []byte, p *market.Pool, decimals [2]uint8, bins []chart.Bin, of *market.Position,
-) []byte {
+// AppendDistribution begins the field liquidityDistribution. AppendRange and AppendBins
+// follow.
+func AppendDistribution(dst []byte, p *market.Pool) []byte {
 	dst = integer(append(dst, `,"liquidityDistribution":{"currentTick":`...), p.Tick)
-	dst = integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
-	if of != nil {
-		dst = integer(append(dst, `,"tickLower":`...), of.TickLower)
-		dst = integer(append(dst, `,"tickUpper":`...), of.TickUpper)
-	}
+	return integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
+}
 
+// AppendRange appends the range of a position to a distribution, nothing for nil.
+func AppendRange(dst []byte, of *market.Position) []byte {
+	if of == nil {
+		return dst
+	}
+	dst = integer(append(dst, `,"tickLower":`...), of.TickLower)
+	return integer(append(dst, `,"tickUpper":`...), of.TickUpper)
+}
+
+// AppendBins appends the bins of a distribution and ends it.
+func AppendBins(dst []byte, decimals [2]uint8, bins []chart.Bin) []byte {
 	dst = append(dst, `,"bins":[`...)
 	for i := range bins {
 		b := &bins[i]

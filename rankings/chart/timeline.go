@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"unsafe"
+
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -89,6 +91,17 @@ func (e *End) openAt(opening float64) (next float64) {
 
 // From returns the first interval of the range that the Timeline was asked for.
 func (t *Timeline) From() uint32 { return t.from }
+
+// In returns the Timeline over another copy of its State; nil: none, until In gives it one.
+// Both share what they were made from.
+func (t *Timeline) In(st *market.State) *Timeline {
+	in := *t
+	in.st = st
+	return &in
+}
+
+// Bytes returns the memory of the intervals.
+func (t *Timeline) Bytes() int { return cap(t.ends) * int(unsafe.Sizeof(pricedEnd{})) }
 
 // priceNow puts the prices of now on the last interval, which is not over.
 func (t *Timeline) priceNow() {

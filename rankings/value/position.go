@@ -80,13 +80,7 @@ func Position(st *market.State, i uint32, m *Metrics) {
 	m.Deposits = Amounts{[2]clmath.U256{sums.Deposited0, sums.Deposited1}, m.DepositsUsd}
 	m.Withdrawals = Amounts{[2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1}, m.WithdrawalsUsd}
 	m.Collected = Amounts{[2]clmath.U256{sums.Collected0, sums.Collected1}, m.CollectedUsd}
-	m.NativeUsd = r.nativeUsd
-	if r.at.quarantined {
-		m.NativeUsd = market.Unknown
-	}
-	for leg := range m.Price {
-		m.Price[leg] = r.legPrice(leg)
-	}
+	m.Price, m.NativeUsd = r.legPrices(), r.shownNative()
 	r.setRange(m)
 }
 
@@ -130,10 +124,31 @@ func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
 	if r.position.IsOpen() {
 		r.surroundings = surroundingsOf(st, r.position)
 	}
-	*views = [2]tokenView{viewToken(st, r.pool.Currency0), viewToken(st, r.pool.Currency1)}
-	r.sides = [2]*tokenView{&views[0], &views[1]}
-	r.at = viewPool(r.pool, r.sides[0], r.sides[1])
+	r.sides, r.at = viewSides(st, r.pool, views)
 	return r
+}
+
+// viewSides takes what a row is computed from of its pool, the tokens into views.
+func viewSides(
+	st *market.State, p *market.Pool, views *[2]tokenView,
+) (sides [2]*tokenView, at poolView) {
+	*views = [2]tokenView{viewToken(st, p.Currency0), viewToken(st, p.Currency1)}
+	sides = [2]*tokenView{&views[0], &views[1]}
+	return sides, viewPool(p, sides[0], sides[1])
+}
+
+// OpenPrices returns the prices that the rows of a pool's open positions have, those of
+// its legs and of the native currency.
+func OpenPrices(st *market.State, pool uint32) (legs [2]market.Price, nativeUsd float64) {
+	var views [2]tokenView
+	r := row{
+		st: st, position: &market.Position{Pool: pool},
+		surroundings: surroundings{pool: st.Pools.At(pool)},
+		valuation:    valuation{f: &Figures{Open: true}},
+	}
+	r.sides, r.at = viewSides(st, r.pool, &views)
+	r.choosePrices()
+	return r.legPrices(), r.shownNative()
 }
 
 func (r *row) rank() {
@@ -268,7 +283,19 @@ func (r *row) hasOwnPriceOnly(leg int) bool {
 	return r.sides[leg].onlyPool == r.position.Pool && !r.sides[leg].corroborated
 }
 
-// legPrice returns the price of a leg as the row uses and shows it.
+// shownNative returns the price of the native currency as the row shows it.
+func (r *row) shownNative() float64 {
+	if r.at.quarantined {
+		return market.Unknown
+	}
+	return r.nativeUsd
+}
+
+// legPrices returns the prices of both legs as the row uses and shows them.
+func (r *row) legPrices() [2]market.Price {
+	return [2]market.Price{r.legPrice(0), r.legPrice(1)}
+}
+
 func (r *row) legPrice(leg int) market.Price {
 	if r.at.quarantined {
 		return unpriced(market.ReasonQuarantined)
