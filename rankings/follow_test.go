@@ -29,7 +29,6 @@ func TestFollowedViewGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prev.Succeeded()
 		reads += w.shelf.reads - before
 		for by := range rankings.PositionSort(8) {
 			want, err := everything(w.view, w.shelf, by)

@@ -109,9 +109,9 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 func (c *columns) sortKey(o orderID, place uint32, now int64) uint64 {
 	switch o {
 	case openAPR:
-		return descending(c.apr[place])
+		return descending(value.AnnualRate(c.roi[place], now-int64(c.mintedAt[place])))
 	case openFeeAPR:
-		return descending(c.feeAPR[place])
+		return descending(value.AnnualRate(c.feePercent[place], now-int64(c.mintedAt[place])))
 	case openROI:
 		return descending(c.roi[place])
 	case openPnl:

@@ -72,11 +72,8 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	return nil
 }
 
-// showNext shows a view in place of the one before it, of which it was made.
+// showNext shows a view in place of the one before it.
 func (c *Chain) showNext(view *rankings.View) {
-	if c.view != nil && c.view != view {
-		c.view.Succeeded()
-	}
 	c.view, c.generation = view, view.Generation
 	c.board.Publish(view)
 	c.endRepair()

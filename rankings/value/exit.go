@@ -21,7 +21,7 @@ func (r *row) limitClaims() {
 	for leg := range r.sides {
 		side, other := r.sides[leg], 1-leg
 		claim := (c.principal[leg] + c.fees[leg]) * r.rawUsd[leg]
-		if side.anchor || !(claim > 0) || claim+c.principal[other]*r.rawUsd[other] <= side.exitUsd {
+		if side.anchor || !(claim > 0) || claim+float64(c.principal[other]*r.rawUsd[other]) <= side.exitUsd {
 			continue
 		}
 		r.f.Unrealizable[leg] = claim > side.exitUsd-r.ownExit(leg)

@@ -31,6 +31,7 @@ type Figures struct {
 	DivergenceUsd      float64 // V + W - D
 	PnlUsd, PnlCostUsd float64
 	ROI, APR           float64
+	FeePercent         float64 // F in percent of D
 	FeeAPR             float64 // before the clamp
 	AgeSeconds         int64
 
@@ -137,17 +138,13 @@ func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
 }
 
 func (r *row) rank() {
-	r.f.Open = r.position.IsOpen()
-	r.f.Claim = Claim{}
-	if r.f.Open {
+	f := r.f
+	f.Open = r.position.IsOpen()
+	f.Claim = Claim{}
+	if f.Open {
 		r.computeClaim()
 	}
-	r.renew()
-}
 
-// renew computes the figures from those that rank begins with.
-func (r *row) renew() {
-	f := r.f
 	f.InRange = r.position.TickLower <= r.at.tick && r.at.tick < r.position.TickUpper
 	f.Unrealizable = [2]bool{}
 	r.loadFlows()
@@ -173,7 +170,7 @@ func (f *Figures) voidUsd() {
 	for _, usd := range []*float64{
 		&f.UnderlyingValueUsd, &f.PendingFeesUsd, &f.CollectedUsd, &f.DepositsUsd,
 		&f.WithdrawalsUsd, &f.GasUsd, &f.FeesUsd, &f.DivergenceUsd, &f.PnlUsd, &f.PnlCostUsd,
-		&f.ROI, &f.APR, &f.FeeAPR,
+		&f.ROI, &f.APR, &f.FeePercent, &f.FeeAPR,
 	} {
 		*usd = market.Unknown
 	}
@@ -253,10 +250,15 @@ func (r *row) choosePrices() {
 		}
 	}
 
-	r.nativeUsd = market.Unknown
-	if native := r.st.Native; native != market.NoIndex {
-		r.nativeUsd = r.st.Prices.At(native).Usd
+	r.nativeUsd = nativeUsd(r.st)
+}
+
+// nativeUsd is what the native currency is worth now; Unknown where there is none.
+func nativeUsd(st *market.State) float64 {
+	if st.Native >= st.Prices.Len() {
+		return market.Unknown
 	}
+	return st.Prices.At(st.Native).Usd
 }
 
 // unitOf returns how many raw units a whole token of a leg has.
