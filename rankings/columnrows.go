@@ -7,7 +7,6 @@ import (
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 )
 
 func (f *columnBuilder) fillPositions() {
@@ -30,7 +29,6 @@ func (f *columnBuilder) fillPositions() {
 		f.pause()
 	}
 
-	f.kept = f.kept[:open]
 	for _, b := range []*block.Bitmap{f.inRange, f.valued, f.defaultPositions} {
 		b.Seal()
 		f.pause()
@@ -45,7 +43,6 @@ func (f *columnBuilder) isShared(first, end uint32) bool {
 }
 
 // findOpen finds the open positions: which they are in prev is known of all that it shares.
-// It makes room for what is kept of them.
 func (f *columnBuilder) findOpen() {
 	n, words := f.st.Positions.Len(), f.open.Words()
 	var old []uint64
@@ -53,7 +50,6 @@ func (f *columnBuilder) findOpen() {
 		old = f.prev.columns.open.Words()
 	}
 
-	more, most := 0, 0 // open rows up to here that prev has not; the most of any row
 	for first := uint32(0); first < n; first += market.ChunkLen {
 		w, end := int(first/market.ChunkLen), min(first+market.ChunkLen, n)
 		if f.isShared(first, end) {
@@ -62,16 +58,27 @@ func (f *columnBuilder) findOpen() {
 			words[w] = openRows(f.st.Positions.Chunk(first))
 			f.pause()
 		}
-		more += bits.OnesCount64(words[w])
-		if w < len(old) {
-			more -= bits.OnesCount64(old[w])
-		}
-		most = max(most, more)
 	}
 
 	f.open.Seal()
 	f.sharesAll = f.prev != nil && slices.Equal(old, words)
-	f.takeKept(most)
+	f.takeKept()
+}
+
+// takeKept takes what prev keeps of its open rows.
+func (f *columnBuilder) takeKept() {
+	if f.prev == nil {
+		f.kept = newKeptRows(f.open)
+		f.pause()
+		return
+	}
+
+	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
+	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
+	if !f.kept.resize(f.open.Words()) {
+		f.kept = f.kept.moved(f.open, f.pause)
+	}
+	f.pause()
 }
 
 // openRows marks the open rows of a chunk, the first one by the lowest bit.
@@ -82,31 +89,6 @@ func openRows(chunk []market.Position) (open uint64) {
 		}
 	}
 	return open
-}
-
-// spareKept is for how many open rows there is room before what is kept moves to other
-// memory, of which a million positions need 30 MB.
-const spareKept = 4096
-
-// takeKept takes what prev keeps of its open rows. Entries are written over in place while
-// older ones are still to be read, so these move up by the most rows that any row has more
-// before it than in prev.
-func (f *columnBuilder) takeKept(most int) {
-	if f.prev == nil {
-		f.kept = make([]value.Kept, f.open.Count(), f.open.Count()+spareKept)
-		f.pause()
-		return
-	}
-
-	was := f.prev.columns.kept
-	f.prev.columns.kept, f.keptFrom = nil, uint32(most)
-	if n := len(was) + most; n <= cap(was) {
-		f.kept = was[:n]
-	} else {
-		f.kept = make([]value.Kept, n, n+spareKept)
-	}
-	copy(f.kept[most:], was) // nothing to do in the same place
-	f.pause()
 }
 
 // shareColumns begins the columns that hardly change with those of prev, if it has the same
@@ -154,26 +136,26 @@ func (f *columnBuilder) setClosed(at uint32, pnl float64, age uint32) {
 
 // fillShared fills the rows of a chunk that prev's State shares, which is one word of
 // each bitmap. Of its closed rows those are read whose pool has another tick, and of its
-// open ones those whose pool moved. Of the others only those whose prices moved have other
-// figures, which follow from what is kept of them.
+// open ones those whose claim is another one because their pool moved. Of the others only
+// those whose prices moved have other figures, which follow from what is kept of them.
 func (f *columnBuilder) fillShared(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
 	m := f.markRows(first, end)
+	open := f.open.Words()[w]
+	m.ticked &= m.crossed | ^open // the ends of a closed range are no ticks any more
 	f.inRange.Words()[w] = old.inRange.Words()[w]&^m.ticked | f.findInRange(first, m.ticked)
 
-	open := f.open.Words()[w]
 	n := uint32(bits.OnesCount64(open))
-	kept := f.kept[f.place : f.place+n]
-	if from := f.keptFrom + f.prevOpen; from != f.place {
-		copy(kept, f.kept[from:from+n])
-	}
-	f.ranker.Reclaim(first, m.moved, open, kept)
+	kept := f.kept.of(w, int(n))
+	moved := m.moved & (m.crossed | f.inRange.Words()[w])
+	f.ranker.Reclaim(first, moved, open, kept)
 
-	todo := open & (m.moved | m.priced)
+	todo := open & (moved | m.priced)
 	if todo != open {
 		f.copyOpen(n)
 	}
 	f.valued.Words()[w] = old.valued.Words()[w] & open &^ todo
+	f.ranker.ReadPrices(f.pool.rows[first:end], todo)
 	for rest := todo; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		at := uint32(bits.OnesCount64(open & (rest&-rest - 1)))
@@ -209,7 +191,7 @@ func (f *columnBuilder) copySteady(first, end, n uint32) {
 }
 
 // rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
-type rowMarks struct{ moved, ticked, priced uint64 }
+type rowMarks struct{ moved, ticked, priced, crossed uint64 }
 
 // markRows marks the rows of a chunk by their pools, and in defaultPositions those that
 // pass the default filters. It has no branches, because which pool a row has cannot be
@@ -222,6 +204,7 @@ func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
 		r.ticked |= m >> 1 & 1 << n
 		standard |= m >> 2 & 1 << n
 		r.priced |= m >> 3 & 1 << n
+		r.crossed |= m >> 4 & 1 << n
 	}
 	f.defaultPositions.Words()[first/market.ChunkLen] = standard
 	return r
@@ -249,11 +232,18 @@ func rangeHolds(p *market.Position, tick int32) bool {
 
 // fillWritten fills the rows of a chunk from their records, which it reads ahead together.
 func (f *columnBuilder) fillWritten(first, end uint32) {
-	known := f.prev != nil && end <= f.prev.State.Positions.Len()
+	before := uint32(0)
+	if f.prev != nil {
+		before = f.prev.State.Positions.Len()
+	}
+
+	w := first / market.ChunkLen
+	f.chunkKept = f.kept.of(w, bits.OnesCount64(f.open.Words()[w]))
 	f.ranker.ReadAhead(first)
+
 	for i := first; i < end; i++ {
-		wasOpen := f.prev != nil && i < f.prev.columns.open.Len() && f.prev.columns.open.Has(i)
-		f.fillPosition(i, known && !wasOpen)
+		wasOpen := i < before && f.prev.columns.open.Has(i)
+		f.fillPosition(i, i < before && !wasOpen)
 		if f.defaultPools.Has(f.pool.rows[i]) {
 			f.defaultPositions.Set(i)
 		}
@@ -275,10 +265,14 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 	if p.IsOpen() {
 		f.ranker.Rank(i, &f.metrics)
-		f.ranker.Keep(&f.kept[f.place])
+		f.ranker.Keep(&f.chunkKept[0])
+		f.chunkKept = f.chunkKept[1:]
 		f.setMinted(f.place, p.MintedAt)
 		f.setFigures(f.place, i)
 		f.place++
+		if wasClosed {
+			f.closedIDs.changed = append(f.closedIDs.changed, i)
+		}
 		return
 	}
 
@@ -290,6 +284,9 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 	}
 	f.ranker.Rank(i, &f.metrics)
 	f.setClosed(i-f.place, f.metrics.PnlUsd, uint32(ageKey(f.st, i)))
+	if f.prev != nil {
+		f.closedIDs.changed = append(f.closedIDs.changed, i)
+	}
 }
 
 // setFigures sets the columns of the open row i at a place from f.metrics.

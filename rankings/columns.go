@@ -22,11 +22,12 @@ type columns struct {
 	roi, feePercent, pnl, value []float64
 	pendingFees                 []float64
 	mintedAt                    []uint32
-	kept                        []value.Kept // nil once the next generation has taken them
+	kept                        keptRows // empty once the next generation has taken it
 
 	// By place among the closed positions.
 	closedPnl []float64
 	closedAge []uint32 // seconds
+	closedIDs closedIDs
 
 	// By pool.
 	sides        []uint32 // two entries a pool: its token0 and its token1
@@ -74,10 +75,10 @@ type columnBuilder struct {
 	metrics           value.Figures
 	pause             func()
 
-	place     uint32 // open positions before the current row
-	prevOpen  uint32 // those of prev
-	keptFrom  uint32 // the entry of kept that was the first one of prev
-	sharesAll bool   // the open positions are those of prev
+	place     uint32       // open positions before the current row
+	prevOpen  uint32       // those of prev
+	chunkKept []value.Kept // of the current row and those after it in its chunk
+	sharesAll bool         // the open positions are those of prev
 
 	// Columns that are still those of prev.
 	sharesMinted, sharesClosed bool
@@ -91,13 +92,14 @@ const (
 	tickedPool                         // another tick than in prev
 	standardPool                       // it passes the default filters
 	pricedPool                         // another price of a token than in prev
+	crossedPool                        // its price may have crossed a tick since prev, or did
 )
 
 // buildColumns computes the columns of st, calling pause between stretches of
 // work. prev is the generation before it, or nil. It takes kept from prev: another
 // generation after prev would be computed from the records alone, which takes longer.
 func buildColumns(prev *View, st *market.State, pause func()) *columns {
-	if prev != nil && (prev.columns == nil || prev.columns.kept == nil) {
+	if prev != nil && (prev.columns == nil || prev.columns.kept.rows == nil) {
 		prev = nil // it has nothing to copy from
 	}
 	old := new(columns)
@@ -175,7 +177,7 @@ func (f *columnBuilder) fillPools() {
 // comparePool marks what differs between pool i and the same pool in prev.
 func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	if f.prev == nil || i >= f.prev.State.Pools.Len() {
-		f.marks[i] |= movedPool | tickedPool | pricedPool
+		f.marks[i] |= movedPool | tickedPool | pricedPool | crossedPool
 		return
 	}
 	if f.nativeMoved || f.tokenMoved[p.Currency0] || f.tokenMoved[p.Currency1] {
@@ -185,6 +187,9 @@ func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	was := f.prev.State.Pools.At(i)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool
+		if f.hasCrossed(i, was.Tick, p.Tick) {
+			f.marks[i] |= crossedPool
+		}
 	}
 	if was.Tick != p.Tick {
 		f.marks[i] |= tickedPool
@@ -199,4 +204,31 @@ func poolMoved(was, is *market.Pool) bool {
 	return was != is && (was.Tick != is.Tick || was.SqrtPriceX96 != is.SqrtPriceX96 ||
 		was.FeeGrowthGlobal0X128 != is.FeeGrowthGlobal0X128 ||
 		was.FeeGrowthGlobal1X128 != is.FeeGrowthGlobal1X128)
+}
+
+// hasCrossed reports whether pool i, which was at another tick, crossed one of its
+// initialised ticks since prev, also if it came back. If not, a position out of range has
+// the claim of before: it is on the same side of the price, and what both of its ticks know
+// of the growth outside of them is the same.
+func (f *columnBuilder) hasCrossed(i uint32, was, is int32) bool {
+	if i >= f.st.TickLists.Len() {
+		return true
+	}
+
+	before, now := &f.prev.State.Ticks, &f.st.Ticks
+	for _, ref := range f.st.TickLists.At(i).Refs {
+		if (ref.Tick <= was) != (ref.Tick <= is) {
+			return true
+		}
+		if ref.Slot >= before.Len() {
+			continue // a new tick, which no position of prev has
+		}
+		a, b := before.At(ref.Slot), now.At(ref.Slot)
+		if a != b && (a.Pool != b.Pool || a.Tick != b.Tick ||
+			a.FeeGrowthOutside0X128 != b.FeeGrowthOutside0X128 ||
+			a.FeeGrowthOutside1X128 != b.FeeGrowthOutside1X128) {
+			return true
+		}
+	}
+	return false
 }

@@ -207,27 +207,37 @@ func (r *row) loadFlows() {
 	r.collected = legs{approx128(p.Collected0), approx128(p.Collected1)}
 }
 
-// computeClaim computes what the contract would pay if the position were closed now:
+// computeClaim computes what the contract would pay if the position were closed now.
+func (r *row) computeClaim() {
+	r.principal, r.fees = r.claimOf(r.position)
+	r.f.Claim = approxClaim(&r.principal, &r.fees)
+}
+
+// claimOf computes what the contract would pay if an open position were closed now:
 // principal by the pool's price, rounded down, and
 //
 //	uncollected = floor((inside - insideLast mod 2^256) * L / 2^128)
 //
 // where inside is the fee growth between the position's ticks.
-func (r *row) computeClaim() {
-	p, pool, lower, upper := r.position, r.pool, r.lower, r.upper
+func (s *surroundings) claimOf(p *market.Position) (principal, fees [2]clmath.U256) {
+	pool, lower, upper := s.pool, s.lower, s.upper
 	liquidity := p.Liquidity()
-	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
+	principal[0], principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, liquidity, false)
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
-	r.fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, liquidity)
+	fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, liquidity)
 
 	inside = clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
-	r.fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, liquidity)
-	r.f.Claim = Claim{
-		principal: legs{approx(&r.principal[0]), approx(&r.principal[1])},
-		fees:      legs{approx(&r.fees[0]), approx(&r.fees[1])},
+	fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, liquidity)
+	return principal, fees
+}
+
+func approxClaim(principal, fees *[2]clmath.U256) Claim {
+	return Claim{
+		principal: legs{approx(&principal[0]), approx(&principal[1])},
+		fees:      legs{approx(&fees[0]), approx(&fees[1])},
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 
 // depthOf returns the depth of a pool, from those that are kept if it is there.
 func (s *solver) depthOf(index uint32, side int, impact float64) depth {
-	if s.depths == nil || impact == 0 {
+	if s.depths == nil || impact == 0 || !s.p.RealTicks {
 		return s.findDepth(index, side, impact)
 	}
 	k := &s.depths[index][side]

@@ -77,8 +77,9 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 			pause()
 		}
 		p := st.Pools.At(uint32(i))
-		r.pools[i] = viewPool(p, &r.tokens[p.Currency0], &r.tokens[p.Currency1])
-		r.prices[i] = pricesOf(uint32(i), &r.pools[i], r.tokens)
+		sides := [2]*tokenView{&r.tokens[p.Currency0], &r.tokens[p.Currency1]}
+		r.pools[i] = viewPool(p, sides[0], sides[1])
+		r.prices[i] = pricesOf(uint32(i), p, sides)
 	}
 	return r
 }
@@ -126,38 +127,27 @@ func (k *Ranker) selectRow(i uint32, f *Figures) {
 // a kind at a time, so that their cache misses overlap. Rank does it when the row's chunk
 // is not at hand.
 func (k *Ranker) ReadAhead(i uint32) {
-	k.readClaims(i, everyRow)
-	for n := range k.chunk {
-		p := &k.chunk[n]
-		if at := &k.pools[p.Pool]; p.IsOpen() {
-			k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
-			k.sink += readFlows(p)
-		} else {
-			k.sink += uint64(at.tick)
-		}
-	}
-}
-
-const everyRow = 1<<market.ChunkLen - 1
-
-// readClaims makes the chunk of row i the one at hand and reads what the claims of those of
-// its rows are computed from that are open and marked, the first row by the lowest bit.
-func (k *Ranker) readClaims(i uint32, rows uint64) {
 	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
 	for n := range k.chunk {
-		s := &k.around[n]
+		s, p := &k.around[n], &k.chunk[n]
 		*s = surroundings{}
-		if p := &k.chunk[n]; rows>>n&1 != 0 && p.IsOpen() {
-			*s = surroundingsOf(k.st, p)
-			k.sink += p.FeeGrowthInside0LastX128[1] + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
+		at := &k.pools[p.Pool]
+		if !p.IsOpen() {
+			k.sink += uint64(at.tick)
+			continue
 		}
+
+		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
+		*s = surroundingsOf(k.st, p)
+		k.sink += readFlows(p) + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 	}
 }
 
-// readFlows reads every cache line of what an open row needs beside its claim. Every other
+// readFlows reads every cache line of what an open row needs of its position. Every other
 // record begins in the middle of a line, and its sums then take one more.
 func readFlows(p *market.Position) uint64 {
-	return uint64(p.MintedAt) + p.Deposited0.Lo + p.Withdrawn0.Lo + p.GasWei.Lo
+	return uint64(p.MintedAt) + p.FeeGrowthInside0LastX128[1] + p.Deposited0.Lo + p.Withdrawn0.Lo +
+		p.GasWei.Lo
 }
 
 // readPool and readTick read every cache line of what a row needs of them.
