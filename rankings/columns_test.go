@@ -17,6 +17,7 @@ func TestColumnsFollowChanges(t *testing.T) {
 	f := func(name string, change func()) {
 		t.Helper()
 		change()
+		rankings.ForgetBuffers()
 		w.publish()
 		anew, _ := rankings.Build(nil, w.state(), 1)
 		if diff := rankings.ColumnsDiff(w.view, anew); diff != "" {

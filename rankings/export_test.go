@@ -42,6 +42,10 @@ func keptDiff(a, b *columns) string {
 	return ""
 }
 
+// ForgetBuffers lets the next generation be built with new buffers, as the first one of a
+// node is.
+func ForgetBuffers() { spare.Store(nil) }
+
 // Lookups names the lookups that two warm views share, which cost nothing then.
 func Lookups(a, b *View) (shared []string) {
 	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
