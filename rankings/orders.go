@@ -23,6 +23,7 @@ type orderBuilder struct {
 	ids      []uint32 // the finished order
 	byStatus []uint32 // rows, when they are of positions
 	bases    baseFinder
+	wide     bool // its buffers have the room of closed positions
 }
 
 // spare is the builder that the last Build has left. Its buffers are large, and
@@ -39,8 +40,12 @@ func newOrderBuilder(prev, v *View, pause func()) *orderBuilder {
 	return o
 }
 
-// release leaves the buffers to the next builder.
+// release leaves the buffers to the next builder, unless they are larger than that one needs:
+// there are twice as many closed positions as open ones, and they are hardly ever sorted.
 func (o *orderBuilder) release() {
+	if o.wide {
+		return
+	}
 	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
 	o.bases.leaves, o.bases.bases = nil, nil
 	spare.Store(o)
@@ -64,6 +69,7 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 // buildClosed repairs the order of the generation before, if it has one.
 func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) uint64) {
 	if ids = repairClosed(o.prev, o.view, id); ids == nil {
+		o.wide = true
 		ids, key = o.sortRows(id)
 		*o.view.columns.closedIDs.at(id) = append(make([]uint32, 0, len(ids)+spareClosed), ids...)
 		o.pause()
