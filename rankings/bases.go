@@ -79,10 +79,10 @@ func (f *baseFinder) readBase(i int) bool {
 		return false
 	}
 
+	if len(ids) > 0 && int(slices.Max(ids)) >= len(f.ranks) {
+		return false // a reorganisation took rows away; none may have a rank by halves
+	}
 	for n, row := range ids {
-		if int(row) >= len(f.ranks) {
-			return false
-		}
 		f.ranks[row] = base.First + uint32(n) + 1
 	}
 

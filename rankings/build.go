@@ -36,7 +36,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 	}
 
 	b.retireLeaves()
-	o := newOrderBuilder(v, pause)
+	o := newOrderBuilder(prev, v, pause)
 	defer o.release()
 	b.bases = &o.bases
 	b.bases.leaves, b.bases.chain = leaves, st.Chain
@@ -51,6 +51,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 		b.addOrder(id, ids, key, pause)
 	}
 
+	v.columns.closedIDs.changed = nil
 	b.publication.Directory = b.directory.Append(nil)
 	v.orders, v.retired = b.directory.Orders, b.directory.Retired
 	return v, b.publication
@@ -274,7 +275,7 @@ func Complete(v *View, pause func()) (*View, error) {
 
 	w := *v
 	w.columns = buildColumns(nil, v.State, pause)
-	o := newOrderBuilder(&w, pause)
+	o := newOrderBuilder(nil, &w, pause)
 	defer o.release()
 
 	for id := range orderCount {

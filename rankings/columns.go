@@ -1,8 +1,6 @@
 package rankings
 
 import (
-	"math/bits"
-
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -19,15 +17,17 @@ type columns struct {
 	valued           *block.Bitmap // open, with a value that is known and not 0
 	defaultPositions *block.Bitmap // its pool passes the default filters
 
-	// By place among the open positions.
-	apr, feeAPR, roi, pnl, value []float64
-	pendingFees                  []float64
-	mintedAt                     []uint32
-	claims                       []value.Claim // nil once the next generation has been made of them
+	// By place among the open positions. What rows earn in a year follows from percent
+	// and age.
+	roi, feePercent, pnl, value []float64
+	pendingFees                 []float64
+	mintedAt                    []uint32
+	kept                        keptRows // empty once the next generation has taken it
 
 	// By place among the closed positions.
 	closedPnl []float64
 	closedAge []uint32 // seconds
+	closedIDs closedIDs
 
 	// By pool.
 	sides        []uint32 // two entries a pool: its token0 and its token1
@@ -60,19 +60,28 @@ type columns struct {
 }
 
 // columnBuilder computes the columns of a State. It copies from the previous
-// view whatever that one computed from the same records.
+// view whatever that one computed from the same records and prices.
 type columnBuilder struct {
 	*columns
 	st                *market.State
 	prev              *View         // nil, or with columns
 	tick              []int32       // by pool; dense, because records are far apart in memory
 	marks             []poolMarks   // by pool
+	tokenMoved        []bool        // by token: its price is another one than in prev
+	nativeMoved       bool          // that of the native currency is
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
 	someTurned        bool          // a pool did
-	prevOpen          uint32        // open positions of prev before the current row
 	ranker            *value.Ranker
 	metrics           value.Figures
 	pause             func()
+
+	place     uint32       // open positions before the current row
+	prevOpen  uint32       // those of prev
+	chunkKept []value.Kept // of the current row and those after it in its chunk
+	sharesAll bool         // the open positions are those of prev
+
+	// Columns that are still those of prev.
+	sharesMinted, sharesClosed bool
 }
 
 // poolMarks are what every row of a pool asks of it.
@@ -82,12 +91,15 @@ const (
 	movedPool    poolMarks = 1 << iota // another price or fee growth than in prev
 	tickedPool                         // another tick than in prev
 	standardPool                       // it passes the default filters
+	pricedPool                         // another price of a token than in prev
+	crossedPool                        // its price may have crossed a tick since prev, or did
 )
 
 // buildColumns computes the columns of st, calling pause between stretches of
-// work. prev is the generation before it, or nil.
+// work. prev is the generation before it, or nil. It takes kept from prev: another
+// generation after prev would be computed from the records alone, which takes longer.
 func buildColumns(prev *View, st *market.State, pause func()) *columns {
-	if prev != nil && (prev.columns == nil || prev.columns.claims == nil) {
+	if prev != nil && (prev.columns == nil || prev.columns.kept.rows == nil) {
 		prev = nil // it has nothing to copy from
 	}
 	old := new(columns)
@@ -110,6 +122,9 @@ func buildColumns(prev *View, st *market.State, pause func()) *columns {
 		},
 	}
 
+	if prev != nil {
+		f.tokenMoved, f.nativeMoved = f.ranker.MovedPrices(prev.State, pause)
+	}
 	f.fillPools()
 	f.fillPositions()
 	f.fillLookups()
@@ -162,13 +177,19 @@ func (f *columnBuilder) fillPools() {
 // comparePool marks what differs between pool i and the same pool in prev.
 func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	if f.prev == nil || i >= f.prev.State.Pools.Len() {
-		f.marks[i] |= movedPool | tickedPool
+		f.marks[i] |= movedPool | tickedPool | pricedPool | crossedPool
 		return
+	}
+	if f.nativeMoved || f.tokenMoved[p.Currency0] || f.tokenMoved[p.Currency1] {
+		f.marks[i] |= pricedPool
 	}
 
 	was := f.prev.State.Pools.At(i)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool
+		if f.hasCrossed(i, was.Tick, p.Tick) {
+			f.marks[i] |= crossedPool
+		}
 	}
 	if was.Tick != p.Tick {
 		f.marks[i] |= tickedPool
@@ -185,180 +206,29 @@ func poolMoved(was, is *market.Pool) bool {
 		was.FeeGrowthGlobal1X128 != is.FeeGrowthGlobal1X128)
 }
 
-func (f *columnBuilder) fillPositions() {
-	n, open := f.st.Positions.Len(), f.st.OpenCount
-	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value, &f.pendingFees} {
-		*c = make([]float64, 0, open)
-		f.pause()
+// hasCrossed reports whether pool i, which was at another tick, crossed one of its
+// initialised ticks since prev, also if it came back. If not, a position out of range has
+// the claim of before: it is on the same side of the price, and what both of its ticks know
+// of the growth outside of them is the same.
+func (f *columnBuilder) hasCrossed(i uint32, was, is int32) bool {
+	if i >= f.st.TickLists.Len() {
+		return true
 	}
 
-	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]uint32, 0, open)
-	f.pause()
-	f.closedPnl = make([]float64, 0, n-min(open, n))
-	f.closedAge = make([]uint32, 0, n-min(open, n))
-	f.pause()
-
-	for first := uint32(0); first < n; first += market.ChunkLen {
-		f.fillChunk(first, min(first+market.ChunkLen, n))
-		f.pause()
-	}
-
-	for _, b := range []*block.Bitmap{f.open, f.inRange, f.valued, f.defaultPositions} {
-		b.Seal()
-		f.pause()
-	}
-}
-
-// fillChunk fills the rows of one chunk. Copy-on-write leaves a chunk that was
-// not written at the same address.
-func (f *columnBuilder) fillChunk(first, end uint32) {
-	known := f.prev != nil && end <= f.prev.State.Positions.Len()
-	if known && !f.someTurned && f.prev.State.Positions.At(first) == f.st.Positions.At(first) {
-		f.fillShared(first, end)
-		return
-	}
-
-	// The records of all rows are read ahead together.
-	f.ranker.ReadAhead(first, value.EveryRow, value.EveryRow)
-	for i := first; i < end; i++ {
-		wasOpen := known && f.prev.columns.open.Has(i)
-		f.fillPosition(i, known && !wasOpen)
-		if f.defaultPools.Has(f.pool.rows[i]) {
-			f.defaultPositions.Set(i)
+	before, now := &f.prev.State.Ticks, &f.st.Ticks
+	for _, ref := range f.st.TickLists.At(i).Refs {
+		if (ref.Tick <= was) != (ref.Tick <= is) {
+			return true
 		}
-		if wasOpen {
-			f.prevOpen++
+		if ref.Slot >= before.Len() {
+			continue // a new tick, which no position of prev has
+		}
+		a, b := before.At(ref.Slot), now.At(ref.Slot)
+		if a != b && (a.Pool != b.Pool || a.Tick != b.Tick ||
+			a.FeeGrowthOutside0X128 != b.FeeGrowthOutside0X128 ||
+			a.FeeGrowthOutside1X128 != b.FeeGrowthOutside1X128) {
+			return true
 		}
 	}
-}
-
-// fillShared fills the rows of a chunk that prev's State shares, which is one word of
-// each bitmap. Its closed rows are copied: of them only those are read whose pool has
-// another tick. Its open rows keep their claim unless their pool moved, and all rows keep
-// their pool and owner.
-func (f *columnBuilder) fillShared(first, end uint32) {
-	old, w := f.prev.columns, first/market.ChunkLen
-	moved, ticked := f.markRows(first, end)
-
-	rows := ^uint64(0) >> (market.ChunkLen - (end - first))
-	open := old.open.Words()[w] & rows
-	closed := rows &^ open
-	from := first - f.prevOpen
-	to := from + uint32(bits.OnesCount64(closed))
-	f.closedPnl = append(f.closedPnl, old.closedPnl[from:to]...)
-	f.closedAge = append(f.closedAge, old.closedAge[from:to]...)
-	f.inRange.Words()[w] = old.inRange.Words()[w]&closed&^ticked | f.findInRange(first, closed&ticked)
-
-	f.ranker.ReadAhead(first, value.Rows(open), value.Rows(moved))
-	for rest := open; rest != 0; rest &= rest - 1 {
-		n := uint32(bits.TrailingZeros64(rest))
-		if moved>>n&1 != 0 {
-			f.ranker.Rank(first+n, &f.metrics)
-		} else {
-			f.metrics.Claim = old.claims[f.prevOpen]
-			f.ranker.Renew(first+n, &f.metrics)
-		}
-		f.fillOpen(first + n)
-		f.prevOpen++
-	}
-}
-
-// markRows marks the rows of a chunk by their pools: those whose pool moved or has another
-// tick, and in defaultPositions those that pass the default filters. It has no branches,
-// because which pool a row has cannot be predicted.
-func (f *columnBuilder) markRows(first, end uint32) (moved, ticked uint64) {
-	var standard uint64
-	for n, pool := range f.pool.rows[first:end] {
-		m := uint64(f.marks[pool])
-		moved |= m & 1 << n
-		ticked |= m >> 1 & 1 << n
-		standard |= m >> 2 & 1 << n
-	}
-	f.defaultPositions.Words()[first/market.ChunkLen] = standard
-	return moved, ticked
-}
-
-// findInRange returns those of some rows of a chunk whose range holds the tick of their
-// pool. It does not branch on them, so that the cache misses of all rows overlap.
-func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
-	chunk := f.st.Positions.Chunk(first)
-	for rest := rows; rest != 0; rest &= rest - 1 {
-		n := uint32(bits.TrailingZeros64(rest))
-		var bit uint64
-		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
-			bit = 1
-		}
-		in |= bit << n
-	}
-	return in
-}
-
-// keepClosed copies a closed row whose record p did not change. Only whether its
-// range holds the price can differ.
-func (f *columnBuilder) keepClosed(i uint32, p *market.Position) {
-	old := f.prev.columns
-	f.pool.set(i, p.Pool)
-	f.owner.set(i, p.Owner)
-	f.closedPnl = append(f.closedPnl, old.closedPnl[i-f.prevOpen])
-	f.closedAge = append(f.closedAge, old.closedAge[i-f.prevOpen])
-
-	if rangeHolds(p, f.tick[p.Pool]) {
-		f.inRange.Set(i)
-	}
-}
-
-// rangeHolds reports whether TickLower <= tick < TickUpper, by one comparison.
-func rangeHolds(p *market.Position, tick int32) bool {
-	return uint32(tick-p.TickLower) < uint32(p.TickUpper-p.TickLower)
-}
-
-// fillPosition fills row i from its records. wasClosed reports that the row is
-// closed in prev.
-func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
-	p := f.st.Positions.At(i)
-	same := wasClosed && *p == *f.prev.State.Positions.At(i)
-	if !p.IsOpen() && same && !f.quarantineChanged.Has(p.Pool) {
-		f.keepClosed(i, p)
-		return
-	}
-
-	f.ranker.Rank(i, &f.metrics)
-	if p.IsOpen() {
-		f.fillOpen(i)
-		return
-	}
-
-	f.setShared(i)
-	f.closedPnl = append(f.closedPnl, f.metrics.PnlUsd)
-	f.closedAge = append(f.closedAge, uint32(ageKey(f.st, i)))
-}
-
-// fillOpen fills row i, which is open, from f.metrics.
-func (f *columnBuilder) fillOpen(i uint32) {
-	m := &f.metrics
-	f.setShared(i)
-	f.open.Set(i)
-	f.claims = append(f.claims, m.Claim)
-	f.mintedAt = append(f.mintedAt, f.st.Positions.At(i).MintedAt)
-
-	f.apr = append(f.apr, m.APR)
-	f.feeAPR = append(f.feeAPR, m.FeeAPR)
-	f.roi = append(f.roi, m.ROI)
-	f.pnl = append(f.pnl, m.PnlUsd)
-	f.value = append(f.value, m.UnderlyingValueUsd)
-	f.pendingFees = append(f.pendingFees, m.PendingFeesUsd)
-
-	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
-		f.valued.Set(i)
-	}
-}
-
-// setShared fills the columns that open and closed rows both have.
-func (f *columnBuilder) setShared(i uint32) {
-	p := f.st.Positions.At(i)
-	f.pool.set(i, p.Pool)
-	f.owner.set(i, p.Owner)
-	if f.metrics.InRange {
-		f.inRange.Set(i)
-	}
+	return false
 }

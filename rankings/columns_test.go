@@ -17,9 +17,13 @@ func TestColumnsFollowChanges(t *testing.T) {
 	f := func(name string, change func()) {
 		t.Helper()
 		change()
+		rankings.ForgetBuffers()
 		w.publish()
 		anew, _ := rankings.Build(nil, w.state(), 1)
 		if diff := rankings.ColumnsDiff(w.view, anew); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := rankings.OrdersDiff(w.view, anew); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 
@@ -52,6 +56,12 @@ func TestColumnsFollowChanges(t *testing.T) {
 	f("ticks without their prices", every(func(i uint32) { w.pools.Mut(i).Tick-- }))
 	f("fee growth of token0", every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal0X128[2] += 1 << 20 }))
 	f("fee growth of token1", every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal1X128[2] += 1 << 20 }))
+	f("ticks that were crossed there and back", func() {
+		for i := range w.ticks.Len() {
+			w.ticks.Mut(i).FeeGrowthOutside0X128[2] += uint64(i) << 20
+		}
+		every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal0X128[2] += 1 << 30 })()
+	})
 	f("statistics", every(func(i uint32) { w.stats.Mut(i).TVLUsd *= 2 }))
 	f("quarantine", func() { w.pools.Mut(0).Quarantined, w.pools.Mut(3).Quarantined = true, true })
 	f("the end of a quarantine", func() { w.pools.Mut(3).Quarantined = false })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"tidemark/rankings"
 	"tidemark/rankings/block"
@@ -161,6 +162,21 @@ func (w *world) tick(tick int32) uint32 {
 	return slot
 }
 
+// tickLists gives every pool all ticks.
+func (w *world) tickLists() market.Frozen[market.TickList] {
+	var all market.TickList
+	for tick, slot := range w.slots {
+		all.Refs = append(all.Refs, market.TickRef{Tick: tick, Slot: slot})
+	}
+	slices.SortFunc(all.Refs, func(a, b market.TickRef) int { return int(a.Tick - b.Tick) })
+
+	var lists market.Table[market.TickList]
+	for range w.pools.Len() {
+		lists.Append(all)
+	}
+	return lists.Freeze()
+}
+
 func (w *world) reopen(i uint32) {
 	p := w.positions.Mut(i)
 	if p.IsOpen() {
@@ -237,7 +253,8 @@ func (w *world) earn(i uint32) {
 
 func (w *world) state() *market.State {
 	return &market.State{
-		Chain: w.chain, Head: market.Head{Number: uint64(w.now), Time: w.now}, Native: 0,
+		TickLists: w.tickLists(),
+		Chain:     w.chain, Head: market.Head{Number: uint64(w.now), Time: w.now}, Native: 0,
 		Tokens: w.tokens.Freeze(), Owners: w.owners.Freeze(), Pools: w.pools.Freeze(),
 		Ticks: w.ticks.Freeze(), Positions: w.positions.Freeze(), Prices: w.prices.Freeze(),
 		Stats: w.stats.Freeze(), OpenCount: w.open,

@@ -3,6 +3,7 @@ package rankings
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"reflect"
 	"slices"
 )
@@ -15,7 +16,11 @@ func ColumnsDiff(a, b *View) string {
 
 	for i := range x.NumField() {
 		switch name := x.Type().Field(i).Name; name {
-		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
+		case "kept":
+			if diff := keptDiff(a.columns, b.columns); diff != "" {
+				return name + diff
+			}
+		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff
@@ -24,6 +29,22 @@ func ColumnsDiff(a, b *View) string {
 	}
 	return ""
 }
+
+// keptDiff is ColumnsDiff of what is kept of open rows, wherever it stands in memory.
+func keptDiff(a, b *columns) string {
+	for w, word := range a.open.Words() {
+		n := bits.OnesCount64(word)
+		x, y := reflect.ValueOf(a.kept.of(uint32(w), n)), reflect.ValueOf(b.kept.of(uint32(w), n))
+		if diff := valueDiff(x, y); diff != "" {
+			return fmt.Sprintf(" of chunk %d%s", w, diff)
+		}
+	}
+	return ""
+}
+
+// ForgetBuffers lets the next generation be built with new buffers, as the first one of a
+// node is.
+func ForgetBuffers() { spare.Store(nil) }
 
 // Lookups names the lookups that two warm views share, which cost nothing then.
 func Lookups(a, b *View) (shared []string) {

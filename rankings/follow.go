@@ -26,6 +26,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 	}
 
 	v.columns = buildColumns(prev, st, pause)
+	v.columns.closedIDs = closedIDs{} // this generation's are not made here
 	if prev != nil && prev.columns == nil {
 		prev = nil
 	}

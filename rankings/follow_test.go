@@ -29,7 +29,6 @@ func TestFollowedViewGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prev.Succeeded()
 		reads += w.shelf.reads - before
 		for by := range rankings.PositionSort(8) {
 			want, err := everything(w.view, w.shelf, by)
@@ -147,5 +146,29 @@ func TestFollowRefusals(t *testing.T) {
 	w.shelf.leaves[key] = kept
 	if _, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {}); err != nil {
 		t.Errorf("with all leaves: %v", err)
+	}
+}
+
+// TestTakingTurns: a node that builds generations, follows others and builds again has the
+// orders of one that computes them anew.
+func TestTakingTurns(t *testing.T) {
+	w := newTestWorld(t, 3000)
+	own := w.view
+	for turn := range 12 {
+		w.change()
+		w.publish()
+		if turn%3 == 2 {
+			own, _ = rankings.BuildPaced(own, w.state(), w.generation, nil, func() {})
+			anew, _ := rankings.Build(nil, w.state(), w.generation)
+			if diff := rankings.OrdersDiff(own, anew); diff != "" {
+				t.Fatalf("turn %d: %s", turn, diff)
+			}
+			continue
+		}
+
+		var err error
+		if own, err = rankings.Follow(own, w.state(), w.generation, w.directory, w.shelf, func() {}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -35,6 +35,9 @@ func compareOrders(prev, v *View, pause func()) (k keptOrders) {
 		k.closed = k.closed && turned&^open[i] == 0
 	}
 	pause()
+	if n := len(is.closedAge); n > 0 && n == len(was.closedAge) && &is.closedAge[0] == &was.closedAge[0] {
+		return k // in the same memory nothing has changed
+	}
 
 	k.closed = k.closed && slices.Equal(was.closedAge, is.closedAge)
 	inStrides(len(is.closedPnl), pause, func(from, to int) {

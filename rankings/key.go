@@ -14,19 +14,17 @@ import (
 // known, sorts last.
 const unknownKey = math.MaxUint64
 
-// descending returns the key of x for an order with the greatest value first.
+// descending returns the key of x for an order with the greatest value first. It has no
+// branch on the sign, which cannot be predicted.
 func descending(x float64) uint64 {
-	if !market.Known(x) {
-		return unknownKey
-	}
-
 	// The bits of negative floats already ascend as the values fall, and are
 	// above those of positive ones, which have to be reversed.
 	bits := math.Float64bits(x + 0) // -0 becomes 0
-	if bits>>63 != 0 {
-		return bits
+	key := bits ^ math.MaxInt64&^uint64(int64(bits)>>63)
+	if !market.Known(x) {
+		key = unknownKey
 	}
-	return bits ^ math.MaxInt64
+	return key
 }
 
 // orderID names a stored order. The numbers are part of the stored format: the
@@ -108,22 +106,35 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 // closed.
 func (c *columns) sortKey(o orderID, place uint32, now int64) uint64 {
 	switch o {
-	case openAPR:
-		return descending(c.apr[place])
-	case openFeeAPR:
-		return descending(c.feeAPR[place])
-	case openROI:
-		return descending(c.roi[place])
-	case openPnl:
-		return descending(c.pnl[place])
-	case openValue:
-		return descending(c.value[place])
 	case openAge:
-		return uint64(max(now-int64(c.mintedAt[place]), 0))
-	case closedPnl:
-		return descending(c.closedPnl[place])
+		return openAgeKey(c.mintedAt[place], now)
 	case closedAge:
 		return uint64(c.closedAge[place])
+	case openAPR, openFeeAPR:
+		return descending(value.AnnualRate(c.floats(o)[place], now-int64(c.mintedAt[place])))
+	}
+	return descending(c.floats(o)[place])
+}
+
+// openAgeKey is ageKey of an open position that was minted then.
+func openAgeKey(minted uint32, now int64) uint64 { return uint64(max(now-int64(minted), 0)) }
+
+// floats returns the column that an order of positions is sorted by, in a year's terms for
+// the orders of annual rates; nil for one by age.
+func (c *columns) floats(o orderID) []float64 {
+	switch o {
+	case openAPR, openROI:
+		return c.roi
+	case openFeeAPR:
+		return c.feePercent
+	case openPnl:
+		return c.pnl
+	case openValue:
+		return c.value
+	case closedPnl:
+		return c.closedPnl
+	case openAge, closedAge:
+		return nil
 	}
 
 	panic(fmt.Sprintf("BUG: order %d has no column", o))

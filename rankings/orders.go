@@ -1,23 +1,29 @@
 package rankings
 
 import (
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 // orderBuilder computes the orders of a view from its columns, one after
 // another, in shared buffers.
 type orderBuilder struct {
 	sorter
+	prev     *View // the one before, of which view was made; nil: none
 	view     *View
 	rows     []uint32 // by place, ascending by id: rows that can be in the order
 	keys     []uint64 // by place
+	byIndex  []uint64 // keys of pools, by index
 	places   []uint32 // places that are in the order
 	ids      []uint32 // the finished order
 	byStatus []uint32 // rows, when they are of positions
 	bases    baseFinder
+	wide     bool // its buffers have the room of closed positions
 }
 
 // spare is the builder that the last Build has left. Its buffers are large, and
@@ -25,18 +31,22 @@ type orderBuilder struct {
 // enough, since chains are built one after the other.
 var spare atomic.Pointer[orderBuilder]
 
-func newOrderBuilder(v *View, pause func()) *orderBuilder {
+func newOrderBuilder(prev, v *View, pause func()) *orderBuilder {
 	o := spare.Swap(nil)
 	if o == nil {
 		o = new(orderBuilder)
 	}
-	o.view, o.pause = v, pause
+	o.prev, o.view, o.pause = prev, v, pause
 	return o
 }
 
-// release leaves the buffers to the next builder.
+// release leaves the buffers to the next builder, unless they are larger than that one needs:
+// there are twice as many closed positions as open ones, and they are hardly ever sorted.
 func (o *orderBuilder) release() {
-	o.view, o.pause, o.rows = nil, nil, nil
+	if o.wide {
+		return
+	}
+	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
 	o.bases.leaves, o.bases.bases = nil, nil
 	spare.Store(o)
 }
@@ -50,24 +60,29 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 		return o.rows, func(i int) uint64 { return o.view.sortKey(id, o.rows[i]) }
 	}
 
-	// The keys of all rows, and the places of those in the order.
-	c, now := o.view.columns, o.view.State.Now()
-	o.keys = slices.Grow(o.keys[:0], len(o.rows))
-	o.places = slices.Grow(o.places[:0], len(o.rows))
-	inStrides(len(o.rows), o.pause, func(from, to int) {
-		for place := from; place < to; place++ {
-			row := o.rows[place]
-			if id.ofPools() {
-				o.keys = append(o.keys, poolKey(o.view.State, id, row))
-			} else {
-				o.keys = append(o.keys, c.sortKey(id, uint32(place), now))
-			}
-			if !id.onlyValued() || c.valued.Has(row) {
-				o.places = append(o.places, uint32(place))
-			}
-		}
-	})
+	if id == closedPnl || id == closedAge {
+		return o.buildClosed(id)
+	}
+	return o.sortRows(id)
+}
 
+// buildClosed repairs the order of the generation before, if it has one.
+func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) uint64) {
+	if ids = repairClosed(o.prev, o.view, id); ids == nil {
+		o.wide = true
+		ids, key = o.sortRows(id)
+		*o.view.columns.closedIDs.at(id) = append(make([]uint32, 0, len(ids)+spareClosed), ids...)
+		o.pause()
+		return ids, key
+	}
+	o.pause()
+	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
+}
+
+// sortRows sorts the rows of an order by the keys of its column.
+func (o *orderBuilder) sortRows(id orderID) (ids []uint32, key func(i int) uint64) {
+	o.findKeys(id)
+	o.choosePlaces(id)
 	words := o.sortPlaces(o.keys, o.places)
 	o.ids = slices.Grow(o.ids[:0], len(words))
 	inStrides(len(words), o.pause, func(from, to int) {
@@ -92,6 +107,78 @@ func (o *orderBuilder) chooseRows(id orderID) {
 	}
 }
 
+// choosePlaces sets places at the first of the orders that have the same ones.
+func (o *orderBuilder) choosePlaces(id orderID) {
+	switch id {
+	case openAPR, openPnl, closedPnl, closedAge, poolTVL:
+	default:
+		return
+	}
+
+	values := o.view.columns.value
+	o.places = slices.Grow(o.places[:0], len(o.rows))
+	inStrides(len(o.rows), o.pause, func(from, to int) {
+		for place := from; place < to; place++ {
+			if id != openAPR || market.Known(values[place]) && values[place] != 0 {
+				o.places = append(o.places, uint32(place))
+			}
+		}
+	})
+}
+
+// findKeys computes the keys of all rows that can be in an order, each loop from one column.
+func (o *orderBuilder) findKeys(id orderID) {
+	c, now := o.view.columns, o.view.State.Now()
+	o.keys = slices.Grow(o.keys[:0], len(o.rows))[:len(o.rows)]
+	var values []float64
+	if !id.ofPools() {
+		values = c.floats(id)
+	}
+
+	inStrides(len(o.keys), o.pause, func(from, to int) {
+		keys := o.keys[from:to]
+		switch id {
+		case openAPR, openFeeAPR:
+			minted := c.mintedAt[from:to]
+			for i, x := range values[from:to] {
+				keys[i] = descending(value.AnnualRate(x, now-int64(minted[i])))
+			}
+		case openAge:
+			for i, minted := range c.mintedAt[from:to] {
+				keys[i] = openAgeKey(minted, now)
+			}
+		case closedAge:
+			for i, age := range c.closedAge[from:to] {
+				keys[i] = uint64(age)
+			}
+		case openROI, openPnl, openValue, closedPnl:
+			for i, x := range values[from:to] {
+				keys[i] = descending(x)
+			}
+		}
+	})
+	if id.ofPools() {
+		o.findPoolKeys(id)
+	}
+}
+
+// findPoolKeys is findKeys of an order of pools. Rows are in the order of ids, and records
+// are read in that of indexes, because memory is read ahead then.
+func (o *orderBuilder) findPoolKeys(id orderID) {
+	st := o.view.State
+	o.byIndex = slices.Grow(o.byIndex[:0], len(o.rows))[:len(o.rows)]
+	inStrides(len(o.rows), o.pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			o.byIndex[i] = poolKey(st, id, uint32(i))
+		}
+	})
+	inStrides(len(o.rows), o.pause, func(from, to int) {
+		for i, row := range o.rows[from:to] {
+			o.keys[from+i] = o.byIndex[row]
+		}
+	})
+}
+
 // rowsByStatus returns the open positions, or the closed ones.
 func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 	open := o.view.columns.open
@@ -101,13 +188,18 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 	}
 
 	o.byStatus = slices.Grow(o.byStatus[:0], int(n))
-	inStrides(int(open.Len()), o.pause, func(from, to int) {
-		for i := from; i < to; i++ {
-			if open.Has(uint32(i)) != closed {
-				o.byStatus = append(o.byStatus, uint32(i))
-			}
+	rows := open.Len()
+	for w, word := range open.Words() {
+		if closed {
+			word = ^word & (^uint64(0) >> (64 - min(rows-uint32(w)*64, 64)))
 		}
-	})
+		for ; word != 0; word &= word - 1 {
+			o.byStatus = append(o.byStatus, uint32(w*64+bits.TrailingZeros64(word)))
+		}
+		if w%(strideRows/64) == 0 {
+			o.pause()
+		}
+	}
 	return o.byStatus
 }
 
@@ -116,11 +208,7 @@ func (o *orderBuilder) markPassing(id orderID, ids []uint32) *block.Bitmap {
 	standard := o.view.columns.standard(id)
 	passing := block.NewBitmap(uint32(len(ids)))
 	inStrides(len(ids), o.pause, func(from, to int) {
-		for rank := from; rank < to; rank++ {
-			if standard.Has(ids[rank]) {
-				passing.Set(uint32(rank))
-			}
-		}
+		passing.SetWhere(uint32(from), ids[from:to], standard)
 	})
 
 	passing.Seal()

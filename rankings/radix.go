@@ -15,12 +15,14 @@ import (
 // Cost: about 20 ns a row at a million rows.
 type sorter struct {
 	words, spare []uint64
+	starts       [digits][1 << digitBits]uint32 // by digit and value: how many words, then where they go
 	pause        func()
 	looked       int // words that sortTies has looked at
 }
 
 const (
 	digitBits = 11
+	digitMask = 1<<digitBits - 1
 	digits    = 3 // enough for the 32 bits of the key
 
 	// strideTies is how many words sortTies looks at between two pauses. Where many
@@ -31,31 +33,43 @@ const (
 // sortPlaces sorts places, which must ascend, by keys. It returns words with
 // the places in their lower halves. The result is valid until the next call.
 func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
-	least, greatest, sorted, last := uint64(math.MaxUint64), uint64(0), true, uint64(0)
+	least, greatest, last := uint64(math.MaxUint64), uint64(0), uint64(0)
+	rises, falls := false, false
 	inStrides(len(places), s.pause, func(from, to int) {
-		for _, place := range places[from:to] {
+		for i, place := range places[from:to] {
 			key := keys[place]
 			least, greatest = min(least, key), max(greatest, key)
-			sorted = sorted && last <= key
+			rises, falls = rises || key > last && from+i > 0, falls || key < last
 			last = key
 		}
 	})
 
-	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
 	s.pause()
 	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
+	if !rises && falls {
+		s.reverseRuns(keys, places)
+		return s.words
+	}
+
+	shift := max(bits.Len64(greatest-least)-32, 0)
+	s.starts = [digits][1 << digitBits]uint32{}
 	inStrides(len(places), s.pause, func(from, to int) {
-		for i := from; i < to; i++ {
-			s.words[i] = (keys[places[i]]-least)>>shift<<32 | uint64(places[i])
+		words := s.words[from:to]
+		for i, place := range places[from:to] {
+			key := (keys[place] - least) >> shift
+			words[i] = key<<32 | uint64(place)
+			for d := range s.starts {
+				s.starts[d][key>>(d*digitBits)&digitMask]++
+			}
 		}
 	})
-	if sorted {
+	if !falls {
 		return s.words
 	}
 
 	for d := range digits {
-		s.sortByDigit(32 + d*digitBits)
+		s.sortByDigit(d)
 	}
 	if shift > 0 { // the words do not have all bits of the keys
 		s.sortTies(keys)
@@ -63,29 +77,43 @@ func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 	return s.words
 }
 
-// sortByDigit sorts the words by one digit; the sort is stable.
-func (s *sorter) sortByDigit(shift int) {
-	const mask = 1<<digitBits - 1
-	var starts [1 << digitBits]uint32
-	inStrides(len(s.words), s.pause, func(from, to int) {
-		for _, w := range s.words[from:to] {
-			starts[w>>shift&mask]++
+// reverseRuns fills words with places whose keys never rise, which ages of open positions
+// are: the runs of equal keys in the reverse order.
+func (s *sorter) reverseRuns(keys []uint64, places []uint32) {
+	to := 0
+	for end := len(places); end > 0; {
+		from := end - 1
+		for from > 0 && keys[places[from-1]] == keys[places[end-1]] {
+			from--
 		}
-	})
 
-	sum := uint32(0)
-	for d, n := range starts {
+		for _, place := range places[from:end] {
+			if s.words[to] = uint64(place); to%strideRows == 0 {
+				s.pause()
+			}
+			to++
+		}
+		end = from
+	}
+}
+
+// sortByDigit sorts the words by one digit of their keys; the sort is stable.
+func (s *sorter) sortByDigit(d int) {
+	starts, sum := &s.starts[d], uint32(0)
+	for digit, n := range starts {
 		if int(n) == len(s.words) {
 			return // all words have the same digit
 		}
-		starts[d], sum = sum, sum+n
+		starts[digit], sum = sum, sum+n
 	}
 
+	shift := 32 + d*digitBits
 	inStrides(len(s.words), s.pause, func(from, to int) {
+		spare := s.spare
 		for _, w := range s.words[from:to] {
-			d := w >> shift & mask
-			s.spare[starts[d]] = w
-			starts[d]++
+			at := &starts[w>>shift&digitMask]
+			spare[*at] = w
+			*at++
 		}
 	})
 	s.words, s.spare = s.spare, s.words

@@ -88,15 +88,6 @@ func (v *View) keepPinned(prev *View) {
 	v.older = append(v.older, prev.shared)
 }
 
-// Succeeded frees what only the next generation is made from. That one is there: another
-// one after v would be made from the records alone, which takes longer. It must not be
-// called while a generation after v is being made.
-func (v *View) Succeeded() {
-	if v.columns != nil {
-		v.columns.claims = nil
-	}
-}
-
 // hasQuarantined reports whether a pool of the view is quarantined. Before the
 // columns are there it looks at every pool.
 func (v *View) hasQuarantined() bool {

@@ -48,7 +48,10 @@ type Chain struct {
 	prices     market.Table[market.Price]     // of the newest generation, by token
 	stats      market.Table[market.PoolStats] // of the newest generation, by pool
 	stale      []bool                         // by pool: its stats are to be computed again
-	everything bool                           // all of them are
+	pricer     value.Pricer                   // of the ledger's pools
+	repriced   []bool                         // by pool: the price of a token moved
+	held       [][2]float64                   // by pool: value.Held; 0: to be added up again
+	everything bool                           // all stats are to be computed again
 	committed  time.Duration                  // that the last commit took
 	backlog    int                            // events applied and not committed
 	unkept     error                          // why the archive lacks a span; nil: it does not

@@ -194,7 +194,9 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
 
 	// Stats of an earlier format have no windows of an hour.
-	c.stale = make([]bool, st.Pools.Len())
+	n := st.Pools.Len()
+	c.stale, c.repriced, c.held = make([]bool, n), make([]bool, n), make([][2]float64, n)
+	c.pricer = value.Pricer{}
 	for i := range min(c.stats.Len(), st.Pools.Len()) {
 		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
 	}

@@ -11,7 +11,7 @@ import (
 	"tidemark/storage/pace"
 )
 
-// Between two pauses at most so many pools are valued, which takes 15 µs each, and
+// Between two pauses at most so many pools are valued, which takes up to 15 µs each, and
 // so many rows are looked at, which takes some 100 ns where they are not in the
 // processor's cache.
 const (
@@ -66,11 +66,8 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	return nil
 }
 
-// showNext shows a view in place of the one before it, of which it was made.
+// showNext shows a view in place of the one before it.
 func (c *Chain) showNext(view *rankings.View) {
-	if c.view != nil && c.view != view {
-		c.view.Succeeded()
-	}
 	c.view, c.generation = view, view.Generation
 	c.board.Publish(view)
 	c.endRepair()
@@ -119,26 +116,32 @@ func (c *Chain) solvePrices(
 	st *market.State, answers []value.FeedPrice, pause func(),
 ) (changed []uint32) {
 	moved := make([]bool, st.Tokens.Len())
-	for i, p := range value.Prices(st, &c.Prices, answers, pause) {
-		i := uint32(i)
+	c.pricer.Each(st, &c.Prices, answers, pause, func(i uint32, p *market.Price) {
 		pace.Every(strideRows, int(i), pause)
-		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
-			continue
+		if i < c.prices.Len() && samePrice(c.prices.At(i), p) {
+			return
 		}
-		put(&c.prices, i, p)
+		// The time of a swap alone changes nothing that pools are valued by.
+		moved[i] = i == c.prices.Len() || value.QuoteOf(c.prices.At(i)) != value.QuoteOf(p)
+		put(&c.prices, i, *p)
 		changed = append(changed, i)
-		moved[i] = true
-	}
+	})
 
 	st.Prices = c.prices.Freeze()
 	for i := range st.Pools.Len() {
 		pace.Every(strideRows, int(i), pause)
-		if p := st.Pools.At(i); moved[p.Currency0] || moved[p.Currency1] {
-			c.stale[i] = true
-		}
+		p := st.Pools.At(i)
+		c.repriced[i] = c.repriced[i] || moved[p.Currency0] || moved[p.Currency1]
 	}
-
 	return changed
+}
+
+// resize returns s with n elements, of which those after its own are zero.
+func resize[T any](s []T, n int) []T {
+	if n > len(s) {
+		return append(s, make([]T, n-len(s))...)
+	}
+	return s[:n]
 }
 
 func samePrice(a, b *market.Price) bool {
@@ -149,28 +152,44 @@ func samePrice(a, b *market.Price) bool {
 
 // valuePools computes the stats of the pools that need it and returns those whose
 // stats are others than before. A third of them are not when the native price moves.
+// What a pool holds is added up again only when the pool changed.
 func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
 	valued := 0
 	for i := range st.Pools.Len() {
 		pace.Every(strideRows, int(i), pause)
-		if !c.stale[i] && !c.everything {
+		anew := c.stale[i] || c.everything || i >= c.stats.Len()
+		if !anew && !c.repriced[i] {
 			continue
 		}
 
-		c.stale[i] = false
-		stats := value.Stats(st, i)
-		if i == c.stats.Len() || !sameStats(c.stats.At(i), &stats) {
+		c.stale[i], c.repriced[i] = false, false
+		if c.held[i] == ([2]float64{}) {
+			c.held[i], anew = value.Held(st, i), true
+		}
+		if stats := c.statsOf(st, i, anew); i == c.stats.Len() || !sameStats(c.stats.At(i), &stats) {
 			put(&c.stats, i, stats)
 			changed = append(changed, i)
 		}
-		if valued++; valued%strideValued == 0 {
-			pause()
+		if anew {
+			if valued++; valued%strideValued == 0 {
+				pause()
+			}
 		}
 	}
 
 	c.everything = false
 	st.Stats = c.stats.Freeze()
 	return changed
+}
+
+// statsOf returns the stats of a pool: computed anew, or brought to the new prices.
+func (c *Chain) statsOf(st *market.State, i uint32, anew bool) market.PoolStats {
+	if anew {
+		return value.StatsOf(st, i, c.held[i])
+	}
+	stats := *c.stats.At(i)
+	value.Reprice(st, i, c.held[i], &stats)
+	return stats
 }
 
 func sameStats(a, b *market.PoolStats) bool {
@@ -199,10 +218,12 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes, pause func(
 	}
 
 	c.stale = c.stale[:st.Pools.Len()]
+	c.repriced, c.held = resize(c.repriced, len(c.stale)), resize(c.held, len(c.stale))
 	c.prices.Truncate(min(c.prices.Len(), st.Tokens.Len()))
 	c.stats.Truncate(min(c.stats.Len(), st.Pools.Len()))
 	for _, i := range ledger.Pools.Changed(changes) {
-		c.stale[i] = true
+		c.stale[i], c.held[i] = true, [2]float64{}
+		c.pricer.Forget(i)
 	}
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {

@@ -45,8 +45,8 @@ func TestPoolsOfMovedPrices(t *testing.T) {
 	s := newStage(t)
 	s.publish()
 	c, st := s.chain, *s.chain.view.State
-	if changed := c.solvePrices(&st, nil, func() {}); len(changed) > 0 || slices.Contains(c.stale, true) {
-		t.Fatalf("without a change the prices of %v move, and stale are %v", changed, c.stale)
+	if changed := c.solvePrices(&st, nil, func() {}); len(changed) > 0 || slices.Contains(c.repriced, true) {
+		t.Fatalf("without a change the prices of %v move, and those of pools %v", changed, c.repriced)
 	}
 
 	for token := range st.Tokens.Len() {
@@ -62,10 +62,10 @@ func TestPoolsOfMovedPrices(t *testing.T) {
 		}
 		for i := range st.Pools.Len() {
 			p := st.Pools.At(i)
-			if touched := p.Currency0 == token || p.Currency1 == token; c.stale[i] != touched {
-				t.Errorf("the price of token %d moved: pool %d is valued again: %t; want %t", token, i, c.stale[i], touched)
+			if touched := p.Currency0 == token || p.Currency1 == token; c.repriced[i] != touched {
+				t.Errorf("the price of token %d moved: pool %d is valued again: %t; want %t", token, i, c.repriced[i], touched)
 			}
-			if c.stale[i] {
+			if c.repriced[i] {
 				pauses++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage"
 )
 
@@ -96,7 +97,8 @@ func (c *Chain) believeStored(milli int64) int64 {
 func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
-	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
+	c.prices, c.stats = market.Table[market.Price]{}, market.Table[market.PoolStats]{}
+	c.stale, c.repriced, c.held, c.pricer = nil, nil, nil, value.Pricer{}
 	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair, Role: c.status.Role,

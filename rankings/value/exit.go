@@ -21,22 +21,26 @@ func (r *row) limitClaims() {
 	for leg := range r.sides {
 		side, other := r.sides[leg], 1-leg
 		claim := (c.principal[leg] + c.fees[leg]) * r.rawUsd[leg]
-		if side.anchor || !(claim > 0) || claim+c.principal[other]*r.rawUsd[other] <= side.exitUsd {
+		if side.anchor || !(claim > 0) || claim+float64(c.principal[other]*r.rawUsd[other]) <= side.exitUsd {
 			continue
 		}
 		r.f.Unrealizable[leg] = claim > side.exitUsd-r.ownExit(leg)
 	}
 }
 
-// ownExit is what of the leg's ExitUsd is the position's own liquidity. A
+// hasOwnExit reports whether a pool is a way out of a token, for another one. A
 // token of the second hop prices no other, so against one there is no exit.
 // Pools whose hook takes a part of swaps are in it only when they are listed,
 // which shows where such a pool is the one that prices the token.
+func hasOwnExit(index uint32, pool *market.Pool, token, by *tokenView) bool {
+	return !by.derived && market.Known(by.rawUsd) && (!takesSwapDelta(pool) || token.onlyPool == index)
+}
+
+// ownExit is what of the leg's ExitUsd is the position's own liquidity, 0 or more.
 func (r *row) ownExit(leg int) float64 {
 	p, by := r.position, r.sides[1-leg]
 	s := surroundingsOf(r.st, p)
-	listed := r.sides[leg].onlyPool == p.Pool
-	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(s.pool) && !listed {
+	if !hasOwnExit(p.Pool, s.pool, r.sides[leg], by) {
 		return 0
 	}
 

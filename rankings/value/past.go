@@ -47,9 +47,11 @@ type Past struct {
 func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 	f.AgeSeconds = p.AgeSeconds
 	v := valuation{
-		f: &f, nativeUsd: p.NativeUsd,
-		deposits: floatLegs(&p.Deposited), withdrawals: floatLegs(&p.Withdrawn),
-		collected: floatLegs(&p.Collected), gasWei: approx(&p.GasWei), costUsd: market.Unknown,
+		f: &f, nativeUsd: p.NativeUsd, costUsd: market.Unknown,
+		flows: flows{
+			deposits: floatLegs(&p.Deposited), withdrawals: floatLegs(&p.Withdrawn),
+			collected: floatLegs(&p.Collected), gasWei: approx(&p.GasWei),
+		},
 	}
 	if p.GasUnknown {
 		v.gasWei = market.Unknown

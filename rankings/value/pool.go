@@ -36,15 +36,20 @@ func Holdings(st *market.State, index uint32) (amount0, amount1 clmath.U256) {
 	return amount0, amount1
 }
 
-// Stats returns the market of a pool at st.Prices.
-func Stats(st *market.State, index uint32) market.PoolStats {
+// Held returns Holdings as floats. They change with the pool and its ticks only, and to
+// add them up is most of what Stats costs.
+func Held(st *market.State, index uint32) [2]float64 {
 	amount0, amount1 := Holdings(st, index)
-	return StatsOf(st, index, &amount0, &amount1)
+	return [2]float64{approx(&amount0), approx(&amount1)}
 }
 
-// StatsOf is Stats of a pool whose Holdings the caller knows: they change
-// with the pool only, and are most of the cost.
-func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (stats market.PoolStats) {
+// Stats returns the market of a pool at st.Prices.
+func Stats(st *market.State, index uint32) market.PoolStats {
+	return StatsOf(st, index, Held(st, index))
+}
+
+// StatsOf is Stats of a pool that holds so much.
+func StatsOf(st *market.State, index uint32, held [2]float64) (stats market.PoolStats) {
 	pool := st.Pools.At(index)
 	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
 	if pool.Quarantined {
@@ -57,14 +62,25 @@ func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (sta
 		return stats
 	}
 
+	sumWindows(st, pool, &stats)
+	Reprice(st, index, held, &stats)
+	return stats
+}
+
+// Reprice brings the stats of a pool to st.Prices: those of an earlier State since which
+// neither the pool nor its windows changed. They are those of Stats to the bit.
+func Reprice(st *market.State, index uint32, held [2]float64, stats *market.PoolStats) {
+	pool := st.Pools.At(index)
+	if pool.Quarantined {
+		return
+	}
+
 	quotes := [2]Quote{
 		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
 	}
-	tvl := TVLOf(st, pool, [2]float64{approx(amount0), approx(amount1)}, &quotes)
+	tvl := TVLOf(st, pool, held, &quotes)
 	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
-	sumWindows(st, pool, &stats)
 	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
-	return stats
 }
 
 // PoolPrices are the prices of a pool's tokens as its row shows them: those of

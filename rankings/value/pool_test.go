@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -243,6 +244,36 @@ func TestQuarantine(t *testing.T) {
 		past := PastFigures(st, pool, &Past{Legs: [2]Quote{{Usd: 4}, {Usd: 1}}, NativeUsd: 2000})
 		if market.Known(past.PnlUsd) || market.Known(past.UnderlyingValueUsd) {
 			t.Errorf("a past day is %+v", past)
+		}
+	}
+}
+
+// TestRepricedStats: stats that are brought to other prices are those that are computed anew.
+func TestRepricedStats(t *testing.T) {
+	for seed := range uint64(10) {
+		st, w := scramble(seed)
+		for i := uint32(0); i < w.pools.Len(); i += 5 {
+			w.pools.Mut(i).Quarantined = true
+		}
+		st.Pools = w.pools.Freeze()
+		var prices market.Table[market.Price]
+		for i := range st.Prices.Len() {
+			p := *st.Prices.At(i)
+			p.Usd, p.ExitUsd = 1.5*p.Usd, 0.75*p.ExitUsd
+			if i%4 == 3 {
+				p.Usd = market.Unknown
+			}
+			prices.Append(p)
+		}
+		later := *st
+		later.Prices = prices.Freeze()
+
+		for i := range st.Pools.Len() {
+			got, want := Stats(st, i), Stats(&later, i)
+			Reprice(&later, i, Held(st, i), &got)
+			if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want)) {
+				t.Fatalf("seed %d pool %d: %+v; want %+v", seed, i, got, want)
+			}
 		}
 	}
 }

@@ -31,6 +31,7 @@ type Figures struct {
 	DivergenceUsd      float64 // V + W - D
 	PnlUsd, PnlCostUsd float64
 	ROI, APR           float64
+	FeePercent         float64 // F in percent of D
 	FeeAPR             float64 // before the clamp
 	AgeSeconds         int64
 
@@ -152,17 +153,13 @@ func OpenPrices(st *market.State, pool uint32) (legs [2]market.Price, nativeUsd 
 }
 
 func (r *row) rank() {
-	r.f.Open = r.position.IsOpen()
-	r.f.Claim = Claim{}
-	if r.f.Open {
+	f := r.f
+	f.Open = r.position.IsOpen()
+	f.Claim = Claim{}
+	if f.Open {
 		r.computeClaim()
 	}
-	r.renew()
-}
 
-// renew computes the figures from those that rank begins with.
-func (r *row) renew() {
-	f := r.f
 	f.InRange = r.position.TickLower <= r.at.tick && r.at.tick < r.position.TickUpper
 	f.Unrealizable = [2]bool{}
 	r.loadFlows()
@@ -188,7 +185,7 @@ func (f *Figures) voidUsd() {
 	for _, usd := range []*float64{
 		&f.UnderlyingValueUsd, &f.PendingFeesUsd, &f.CollectedUsd, &f.DepositsUsd,
 		&f.WithdrawalsUsd, &f.GasUsd, &f.FeesUsd, &f.DivergenceUsd, &f.PnlUsd, &f.PnlCostUsd,
-		&f.ROI, &f.APR, &f.FeeAPR,
+		&f.ROI, &f.APR, &f.FeePercent, &f.FeeAPR,
 	} {
 		*usd = market.Unknown
 	}
@@ -225,27 +222,37 @@ func (r *row) loadFlows() {
 	r.collected = legs{approx128(p.Collected0), approx128(p.Collected1)}
 }
 
-// computeClaim computes what the contract would pay if the position were closed now:
+// computeClaim computes what the contract would pay if the position were closed now.
+func (r *row) computeClaim() {
+	r.principal, r.fees = r.claimOf(r.position)
+	r.f.Claim = approxClaim(&r.principal, &r.fees)
+}
+
+// claimOf computes what the contract would pay if an open position were closed now:
 // principal by the pool's price, rounded down, and
 //
 //	uncollected = floor((inside - insideLast mod 2^256) * L / 2^128)
 //
 // where inside is the fee growth between the position's ticks.
-func (r *row) computeClaim() {
-	p, pool, lower, upper := r.position, r.pool, r.lower, r.upper
+func (s *surroundings) claimOf(p *market.Position) (principal, fees [2]clmath.U256) {
+	pool, lower, upper := s.pool, s.lower, s.upper
 	liquidity := p.Liquidity()
-	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
+	principal[0], principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, liquidity, false)
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
-	r.fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, liquidity)
+	fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, liquidity)
 
 	inside = clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
-	r.fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, liquidity)
-	r.f.Claim = Claim{
-		principal: legs{approx(&r.principal[0]), approx(&r.principal[1])},
-		fees:      legs{approx(&r.fees[0]), approx(&r.fees[1])},
+	fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, liquidity)
+	return principal, fees
+}
+
+func approxClaim(principal, fees *[2]clmath.U256) Claim {
+	return Claim{
+		principal: legs{approx(&principal[0]), approx(&principal[1])},
+		fees:      legs{approx(&fees[0]), approx(&fees[1])},
 	}
 }
 
@@ -268,10 +275,15 @@ func (r *row) choosePrices() {
 		}
 	}
 
-	r.nativeUsd = market.Unknown
-	if native := r.st.Native; native != market.NoIndex {
-		r.nativeUsd = r.st.Prices.At(native).Usd
+	r.nativeUsd = nativeUsd(r.st)
+}
+
+// nativeUsd is what the native currency is worth now; Unknown where there is none.
+func nativeUsd(st *market.State) float64 {
+	if st.Native >= st.Prices.Len() {
+		return market.Unknown
 	}
+	return st.Prices.At(st.Native).Usd
 }
 
 // unitOf returns how many raw units a whole token of a leg has.

@@ -256,3 +256,21 @@ func TestClampPercent(t *testing.T) {
 	f(-1e9, -100_000)
 	f(market.Unknown, market.Unknown)
 }
+
+// A rate of a year is that of the shortest age at least, and unknown where the percentage is.
+func TestAnnualRate(t *testing.T) {
+	f := func(percent float64, age int64, want float64) {
+		t.Helper()
+		if got := AnnualRate(percent, age); got != want && (market.Known(got) || market.Known(want)) {
+			t.Errorf("%v %% after %d s are %v %% a year; want %v", percent, age, got, want)
+		}
+	}
+
+	f(10, 365*market.Day, 10)
+	f(-2, market.Hour, -2*24*365)
+	f(1, 1, 24*365)
+	f(1, -5, 24*365)
+	f(0, 1, 0)
+	f(market.Unknown, market.Day, market.Unknown)
+	f(1e308, market.Hour, market.Unknown)
+}

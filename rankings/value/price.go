@@ -65,34 +65,46 @@ type solver struct {
 
 	pause func()
 
-	natives []quote // what the native currency's pools said
-	kept    []quote // scratch of keep
+	depths  [][2]keptDepth // by pool and side; nil: none are kept
+	natives []quote        // what the native currency's pools said
+	kept    []quote        // scratch of keep
+
+	// Scratch of priceHops.
+	first, sorted []quote
+	between, ends []uint32
 }
 
 func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
-	n := st.Tokens.Len()
-	s := &solver{
-		st: st, p: p, pause: func() {}, heldParams: p.relaxed(), now: st.Now(),
-		nextHour: market.HourOf(st.Now()) + 1, lapses: make([]lapse, n),
-		feed:    make(map[market.Address]FeedPrice, len(ext)),
-		prices:  make([]market.Price, n),
-		roles:   make([]role, n),
-		whole:   make([]float64, n),
-		rawUsd:  make([]float64, n),
-		exit:    make([]float64, n),
-		trusted: make([]bool, n),
-		offered: make([]float64, n),
-	}
+	s := new(solver)
+	s.begin(st, p, ext)
+	return s
+}
 
+// begin begins a solution, in the memory of the one before.
+func (s *solver) begin(st *market.State, p *Params, ext []FeedPrice) {
+	n := int(st.Tokens.Len())
+	s.st, s.p, s.heldParams, s.pause = st, p, p.relaxed(), func() {}
+	s.now, s.nextHour = st.Now(), market.HourOf(st.Now())+1
+	s.lapses, s.prices = zeros(s.lapses, n), zeros(s.prices, n)
+	s.roles, s.trusted = zeros(s.roles, n), zeros(s.trusted, n)
+	s.whole, s.rawUsd = zeros(s.whole, n), zeros(s.rawUsd, n)
+	s.exit, s.offered = zeros(s.exit, n), zeros(s.offered, n)
 	for i := range s.rawUsd {
 		s.rawUsd[i] = market.Unknown
 	}
 
+	s.feed = make(map[market.Address]FeedPrice, len(ext))
 	for _, answer := range ext {
 		if age := s.now - answer.AsOf; max(age, -age) <= p.FeedMaxAge && answer.Usd > 0 {
 			s.feed[answer.Token] = answer
 		}
 	}
+}
+
+// zeros returns n zeros, in the memory of s if that is enough.
+func zeros[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
 	return s
 }
 
@@ -119,10 +131,10 @@ func (s *solver) pauseAt(i int) {
 	}
 }
 
-// priceHops prices what is no anchor, over the pools that want accepts.
+// priceHops prices what is no anchor, over the pools that want accepts. The quotes that
+// it returns are good until the next call.
 func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
-	var first, second []quote
-	var between []uint32 // pools of two tokens that are no anchors
+	s.first, s.between = s.first[:0], s.between[:0] // pools of two tokens that are no anchors
 	for i := range s.st.Pools.Len() {
 		s.pauseAt(int(i))
 		pool := s.st.Pools.At(i)
@@ -131,37 +143,37 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 		switch {
 		case anchor0 && anchor1, !want(pool):
 		case anchor0:
-			first = append(first, s.quoteOf(i, 1, s.rawUsd[pool.Currency0]))
+			s.first = append(s.first, s.quoteOf(i, 1, s.rawUsd[pool.Currency0]))
 		case anchor1:
-			first = append(first, s.quoteOf(i, 0, s.rawUsd[pool.Currency1]))
+			s.first = append(s.first, s.quoteOf(i, 0, s.rawUsd[pool.Currency1]))
 		default:
-			between = append(between, i)
+			s.between = append(s.between, i)
 		}
 	}
 
-	first = byToken(first, s.st.Tokens.Len())
-	s.resolveAll(first, func([]quote) bool { return true })
+	s.sorted = s.byToken(s.sorted, s.first)
+	s.resolveAll(s.sorted, func([]quote) bool { return true })
 	s.priceByFeedOnly()
 	s.openSecondHop()
-	for n, i := range between {
+	firsts := len(s.sorted)
+	for n, i := range s.between {
 		s.pauseAt(n)
 		for side := range 2 {
 			if by := s.rawUsd[s.tokenOf(i, 1-side)]; market.Known(by) {
-				second = append(second, s.quoteOf(i, side, by))
+				s.sorted = append(s.sorted, s.quoteOf(i, side, by))
 			}
 		}
 	}
 
-	if len(second) == 0 {
-		return first
+	if len(s.sorted) == firsts {
+		return s.sorted
 	}
 
-	all := byToken(append(first, second...), s.st.Tokens.Len())
-	s.resolveAll(all, func(quotes []quote) bool {
+	s.first = s.byToken(s.first, s.sorted)
+	s.resolveAll(s.first, func(quotes []quote) bool {
 		return slices.ContainsFunc(quotes, func(q quote) bool { return !q.byAnchor })
 	})
-
-	return all
+	return s.first
 }
 
 func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {

@@ -108,7 +108,19 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	return q
 }
 
+// depthOf returns the depth of a pool, from those that are kept if it is there.
 func (s *solver) depthOf(index uint32, side int, impact float64) depth {
+	if s.depths == nil || impact == 0 || !s.p.RealTicks {
+		return s.findDepth(index, side, impact)
+	}
+	k := &s.depths[index][side]
+	if k.impact != impact {
+		*k = keptDepth{s.findDepth(index, side, impact), impact}
+	}
+	return k.depth
+}
+
+func (s *solver) findDepth(index uint32, side int, impact float64) depth {
 	if !s.p.RealTicks {
 		return virtualDepth(s.st.Pools.At(index), side, impact)
 	}
@@ -151,24 +163,25 @@ func (s *solver) limitByBacking(quotes []quote) {
 }
 
 // byToken sorts quotes into runs of one token each, in the order of the
-// tokens and within a run of the pools. It costs one pass over all tokens.
-func byToken(quotes []quote, tokens uint32) []quote {
-	ends := make([]uint32, tokens+1)
+// tokens and within a run of the pools. It costs one pass over all tokens, and uses
+// the memory of dst.
+func (s *solver) byToken(dst, quotes []quote) []quote {
+	s.ends = zeros(s.ends, len(s.prices)+1)
 	for i := range quotes {
-		ends[quotes[i].token+1]++
+		s.ends[quotes[i].token+1]++
 	}
 
-	for i := range tokens {
-		ends[i+1] += ends[i]
+	for i := range s.prices {
+		s.ends[i+1] += s.ends[i]
 	}
 
-	sorted := make([]quote, len(quotes))
+	dst = slices.Grow(dst[:0], len(quotes))[:len(quotes)]
 	for i := range quotes {
-		at := &ends[quotes[i].token]
-		sorted[*at] = quotes[i]
+		at := &s.ends[quotes[i].token]
+		dst[*at] = quotes[i]
 		*at++
 	}
-	return sorted
+	return dst
 }
 
 // eachToken calls visit with every run of quotes of one token.

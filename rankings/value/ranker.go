@@ -11,6 +11,8 @@ type Ranker struct {
 	st     *market.State
 	tokens []tokenView
 	pools  []poolView
+	prices []poolPrices
+	native float64           // what the native currency is worth; Unknown
 	first  uint32            // row of the chunk at hand
 	chunk  []market.Position // its rows
 	around [market.ChunkLen]surroundings
@@ -60,6 +62,7 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 	r := &Ranker{
 		st: st, row: row{st: st},
 		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
+		prices: make([]poolPrices, st.Pools.Len()), native: nativeUsd(st),
 	}
 
 	for i := range r.tokens {
@@ -74,7 +77,9 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 			pause()
 		}
 		p := st.Pools.At(uint32(i))
-		r.pools[i] = viewPool(p, &r.tokens[p.Currency0], &r.tokens[p.Currency1])
+		sides := [2]*tokenView{&r.tokens[p.Currency0], &r.tokens[p.Currency1]}
+		r.pools[i] = viewPool(p, sides[0], sides[1])
+		r.prices[i] = pricesOf(uint32(i), p, sides)
 	}
 	return r
 }
@@ -106,18 +111,10 @@ func (k *Ranker) Rank(i uint32, f *Figures) {
 	k.row.rank()
 }
 
-// Renew is Rank of an open row of which f.Claim, from an earlier State, still
-// holds: it needs no ticks.
-func (k *Ranker) Renew(i uint32, f *Figures) {
-	k.selectRow(i, f)
-	f.Open = true
-	k.row.renew()
-}
-
 // selectRow makes row i the current one.
 func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
-		k.ReadAhead(i, EveryRow, EveryRow)
+		k.ReadAhead(i)
 	}
 	i -= k.first
 	r := &k.row
@@ -126,29 +123,14 @@ func (k *Ranker) selectRow(i uint32, f *Figures) {
 	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
 }
 
-// Rows marks rows of a chunk, the first by the lowest bit.
-type Rows uint64
-
-// EveryRow marks all rows.
-const EveryRow Rows = 1<<market.ChunkLen - 1
-
-// Has reports whether the n-th row of the chunk is marked.
-func (r Rows) Has(n uint32) bool { return r>>n&1 != 0 }
-
-// ReadAhead makes the chunk of row i the one at hand and reads what the asked rows
-// need, all of a kind at a time, so that their cache misses overlap. No other row of
-// it may be ranked or renewed. Of the open ones only those in ranked may be ranked.
-// Rank and Renew do it for every row when the row's chunk is not at hand.
-func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
+// ReadAhead makes the chunk of row i the one at hand and reads what its rows need, all of
+// a kind at a time, so that their cache misses overlap. Rank does it when the row's chunk
+// is not at hand.
+func (k *Ranker) ReadAhead(i uint32) {
 	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
 	for n := range k.chunk {
-		s := &k.around[n]
+		s, p := &k.around[n], &k.chunk[n]
 		*s = surroundings{}
-		if !asked.Has(uint32(n)) {
-			continue
-		}
-
-		p := &k.chunk[n]
 		at := &k.pools[p.Pool]
 		if !p.IsOpen() {
 			k.sink += uint64(at.tick)
@@ -156,18 +138,16 @@ func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
 		}
 
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
-		k.sink += readFlows(p)
-		if ranked.Has(uint32(n)) {
-			*s = surroundingsOf(k.st, p)
-			k.sink += p.FeeGrowthInside0LastX128[1] + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
-		}
+		*s = surroundingsOf(k.st, p)
+		k.sink += readFlows(p) + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 	}
 }
 
-// readFlows reads every cache line of what Renew needs of an open position. Every other
+// readFlows reads every cache line of what an open row needs of its position. Every other
 // record begins in the middle of a line, and its sums then take one more.
 func readFlows(p *market.Position) uint64 {
-	return uint64(p.MintedAt) + p.Deposited0.Lo + p.Withdrawn0.Lo + p.GasWei.Lo
+	return uint64(p.MintedAt) + p.FeeGrowthInside0LastX128[1] + p.Deposited0.Lo + p.Withdrawn0.Lo +
+		p.GasWei.Lo
 }
 
 // readPool and readTick read every cache line of what a row needs of them.

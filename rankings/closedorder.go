@@ -1,0 +1,159 @@
+package rankings
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"tidemark/rankings/block"
+)
+
+// closedIDs has the closed positions in the order of their PnL and of their age. What a
+// closed position is sorted by stays what it was, so that the orders of a generation are
+// those before it but for a few rows: these are taken out and put in again, where sorting
+// all would be a twentieth of a refresh.
+//
+// A generation takes the orders from the one before and changes them in place.
+type closedIDs struct {
+	by [2][]uint32 // by PnL and by age; nil: to be sorted
+	// changed are the rows, ascending, that are not closed in both generations, or not with
+	// the same keys. Only the orders of this generation need them.
+	changed []uint32
+}
+
+// at returns one of the two orders.
+func (c *closedIDs) at(id orderID) *[]uint32 { return &c.by[id-closedPnl] }
+
+// changedShare is the part of all rows that may be changed: to find one takes about as
+// long as to sort ten.
+const changedShare = 16
+
+// repairClosed returns an order of closed positions of v, made from that of prev, or nil
+// if it has to be sorted.
+func repairClosed(prev, v *View, id orderID) []uint32 {
+	c := v.columns
+	ids := *c.closedIDs.at(id)
+	if ids == nil || len(c.closedIDs.changed) > len(ids)/changedShare {
+		return nil
+	}
+
+	e := closedEdit{view: prev, id: id, ids: ids, order: &prev.orders[id]}
+	before, n := prev.State.Positions.Len(), v.State.Positions.Len()
+	for _, row := range c.closedIDs.changed {
+		if row < before && !prev.columns.open.Has(row) {
+			e.remove(row)
+		}
+		if !c.open.Has(row) {
+			e.insert(v.sortKey(id, row), row)
+		}
+	}
+	for row := n; row < before; row++ { // a reorganisation took it away
+		if !prev.columns.open.Has(row) {
+			e.remove(row)
+		}
+	}
+
+	*c.closedIDs.at(id) = e.apply()
+	return *c.closedIDs.at(id)
+}
+
+// closedEdit is what changes in an order of closed positions, with indexes of the order
+// as it was in a view.
+type closedEdit struct {
+	view  *View
+	id    orderID
+	order *block.Order
+	ids   []uint32
+	gone  []uint32
+	come  []closedRow
+}
+
+// closedRow is a row that comes into an order before an index.
+type closedRow struct {
+	key     uint64
+	row, at uint32
+}
+
+// leafOf returns the indexes of the leaf that a row with a key belongs to.
+func (e *closedEdit) leafOf(key uint64, row uint32) (from, to int) {
+	o := e.order
+	i := max(sort.Search(o.Leaves(), func(i int) bool {
+		return o.Keys[i] > key || o.Keys[i] == key && o.First[i] > row
+	})-1, 0)
+	if i == o.Leaves() {
+		return 0, 0 // there are none
+	}
+	return int(o.Rows[i]), int(o.Rows[i+1])
+}
+
+func (e *closedEdit) remove(row uint32) {
+	from, to := e.leafOf(e.view.sortKey(e.id, row), row)
+	at := slices.Index(e.ids[from:to], row)
+	if at < 0 {
+		panic("BUG: a closed position is not in its order")
+	}
+	e.gone = append(e.gone, uint32(from+at))
+}
+
+func (e *closedEdit) insert(key uint64, row uint32) {
+	from, to := e.leafOf(key, row)
+	at := sort.Search(to-from, func(i int) bool {
+		other := e.ids[from+i]
+		if is := e.view.sortKey(e.id, other); is != key {
+			return is > key
+		}
+		return other > row
+	})
+	e.come = append(e.come, closedRow{key, row, uint32(from + at)})
+}
+
+// apply changes the order in place, if there is room.
+func (e *closedEdit) apply() []uint32 {
+	slices.Sort(e.gone)
+	slices.SortFunc(e.come, func(a, b closedRow) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
+	})
+	for i, removed := 0, 0; i < len(e.come); i++ {
+		for removed < len(e.gone) && e.gone[removed] < e.come[i].at {
+			removed++
+		}
+		e.come[i].at -= uint32(removed)
+	}
+	return insertAt(removeAt(e.ids, e.gone), e.come)
+}
+
+// removeAt removes the elements at some indexes, which ascend.
+func removeAt(ids, gone []uint32) []uint32 {
+	if len(gone) == 0 {
+		return ids
+	}
+	to := int(gone[0])
+	for n, at := range gone {
+		end := len(ids)
+		if n+1 < len(gone) {
+			end = int(gone[n+1])
+		}
+		to += copy(ids[to:], ids[at+1:end])
+	}
+	return ids[:to]
+}
+
+// spareClosed is the room for rows that close before an order moves to other memory.
+const spareClosed = 1 << 12
+
+// insertAt inserts rows, whose indexes ascend. Those from the last one on move first, so
+// that each element moves once.
+func insertAt(ids []uint32, come []closedRow) []uint32 {
+	end, n := len(ids), len(ids)+len(come)
+	if n > cap(ids) {
+		ids = append(make([]uint32, 0, n+spareClosed), ids...)
+	}
+
+	ids = ids[:n]
+	for i, c := range slices.Backward(come) {
+		at := int(c.at)
+		copy(ids[at+i+1:], ids[at:end])
+		ids[at+i], end = c.row, at
+	}
+	return ids
+}

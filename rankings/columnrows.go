@@ -1,0 +1,303 @@
+package rankings
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+)
+
+func (f *columnBuilder) fillPositions() {
+	f.findOpen()
+	open := f.open.Count()
+	for _, c := range []*[]float64{&f.roi, &f.feePercent, &f.pnl, &f.value, &f.pendingFees} {
+		*c = make([]float64, open)
+		f.pause()
+	}
+	f.shareColumns(open)
+
+	n := f.st.Positions.Len()
+	for first := uint32(0); first < n; first += market.ChunkLen {
+		end := min(first+market.ChunkLen, n)
+		if f.isShared(first, end) && !f.someTurned {
+			f.fillShared(first, end)
+		} else {
+			f.fillWritten(first, end)
+		}
+		f.pause()
+	}
+
+	for _, b := range []*block.Bitmap{f.inRange, f.valued, f.defaultPositions} {
+		b.Seal()
+		f.pause()
+	}
+}
+
+// isShared reports whether prev has the rows of a chunk too. Copy-on-write leaves a chunk
+// that was not written at the same address.
+func (f *columnBuilder) isShared(first, end uint32) bool {
+	return f.prev != nil && end <= f.prev.State.Positions.Len() &&
+		f.prev.State.Positions.At(first) == f.st.Positions.At(first)
+}
+
+// findOpen finds the open positions: which they are in prev is known of all that it shares.
+func (f *columnBuilder) findOpen() {
+	n, words := f.st.Positions.Len(), f.open.Words()
+	var old []uint64
+	if f.prev != nil {
+		old = f.prev.columns.open.Words()
+	}
+
+	for first := uint32(0); first < n; first += market.ChunkLen {
+		w, end := int(first/market.ChunkLen), min(first+market.ChunkLen, n)
+		if f.isShared(first, end) {
+			words[w] = old[w] & (^uint64(0) >> (market.ChunkLen - (end - first)))
+		} else {
+			words[w] = openRows(f.st.Positions.Chunk(first))
+			f.pause()
+		}
+	}
+
+	f.open.Seal()
+	f.sharesAll = f.prev != nil && slices.Equal(old, words)
+	f.takeKept()
+}
+
+// takeKept takes what prev keeps of its open rows.
+func (f *columnBuilder) takeKept() {
+	if f.prev == nil {
+		f.kept = newKeptRows(f.open)
+		f.pause()
+		return
+	}
+
+	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
+	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
+	if !f.kept.resize(f.open.Words()) {
+		f.kept = f.kept.moved(f.open, f.pause)
+	}
+	f.pause()
+}
+
+// openRows marks the open rows of a chunk, the first one by the lowest bit.
+func openRows(chunk []market.Position) (open uint64) {
+	for n := range chunk {
+		if chunk[n].IsOpen() {
+			open |= 1 << n
+		}
+	}
+	return open
+}
+
+// shareColumns begins the columns that hardly change with those of prev, if it has the same
+// rows.
+func (f *columnBuilder) shareColumns(open uint32) {
+	closed := f.st.Positions.Len() - open
+	if f.sharesMinted, f.sharesClosed = f.sharesAll, f.sharesAll; f.sharesAll {
+		old := f.prev.columns
+		f.mintedAt, f.closedPnl, f.closedAge = old.mintedAt, old.closedPnl, old.closedAge
+	}
+	if f.prev != nil && f.prev.State.Positions.Len() != f.st.Positions.Len() {
+		f.sharesClosed = false
+	}
+
+	if !f.sharesMinted {
+		f.mintedAt = make([]uint32, open)
+	}
+	if !f.sharesClosed {
+		f.closedPnl, f.closedAge = make([]float64, closed), make([]uint32, closed)
+	}
+	f.pause()
+}
+
+// setMinted sets when the open row at a place was minted.
+func (f *columnBuilder) setMinted(at, unix uint32) {
+	if f.sharesMinted && f.mintedAt[at] != unix {
+		f.mintedAt, f.sharesMinted = slices.Clone(f.mintedAt), false
+	}
+	if !f.sharesMinted {
+		f.mintedAt[at] = unix
+	}
+}
+
+// setClosed sets the columns of the closed row at a place.
+func (f *columnBuilder) setClosed(at uint32, pnl float64, age uint32) {
+	if f.sharesClosed {
+		if math.Float64bits(f.closedPnl[at]) == math.Float64bits(pnl) && f.closedAge[at] == age {
+			return
+		}
+		f.closedPnl, f.closedAge = slices.Clone(f.closedPnl), slices.Clone(f.closedAge)
+		f.sharesClosed = false
+	}
+	f.closedPnl[at], f.closedAge[at] = pnl, age
+}
+
+// fillShared fills the rows of a chunk that prev's State shares, which is one word of
+// each bitmap. Of its closed rows those are read whose pool has another tick, and of its
+// open ones those whose claim is another one because their pool moved. Of the others only
+// those whose prices moved have other figures, which follow from what is kept of them.
+func (f *columnBuilder) fillShared(first, end uint32) {
+	old, w := f.prev.columns, first/market.ChunkLen
+	m := f.markRows(first, end)
+	open := f.open.Words()[w]
+	m.ticked &= m.crossed | ^open // the ends of a closed range are no ticks any more
+	f.inRange.Words()[w] = old.inRange.Words()[w]&^m.ticked | f.findInRange(first, m.ticked)
+
+	n := uint32(bits.OnesCount64(open))
+	kept := f.kept.of(w, int(n))
+	moved := m.moved & (m.crossed | f.inRange.Words()[w])
+	f.ranker.Reclaim(first, moved, open, kept)
+
+	todo := open & (moved | m.priced)
+	if todo != open {
+		f.copyOpen(n)
+	}
+	f.valued.Words()[w] = old.valued.Words()[w] & open &^ todo
+	f.ranker.ReadPrices(f.pool.rows[first:end], todo)
+	for rest := todo; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		at := uint32(bits.OnesCount64(open & (rest&-rest - 1)))
+		f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at], &f.metrics)
+		f.setFigures(f.place+at, first+n)
+	}
+	f.copySteady(first, end, n)
+}
+
+// copyOpen copies the figures of so many open rows from prev.
+func (f *columnBuilder) copyOpen(n uint32) {
+	old, from, to := f.prev.columns, f.prevOpen, f.place
+	copy(f.roi[to:to+n], old.roi[from:from+n])
+	copy(f.feePercent[to:to+n], old.feePercent[from:from+n])
+	copy(f.pnl[to:to+n], old.pnl[from:from+n])
+	copy(f.value[to:to+n], old.value[from:from+n])
+	copy(f.pendingFees[to:to+n], old.pendingFees[from:from+n])
+}
+
+// copySteady copies what does not change with prices for the rows of a chunk, n of which are
+// open, where it is not in the memory of prev, and goes on to the next chunk.
+func (f *columnBuilder) copySteady(first, end, n uint32) {
+	old := f.prev.columns
+	if !f.sharesMinted {
+		copy(f.mintedAt[f.place:f.place+n], old.mintedAt[f.prevOpen:f.prevOpen+n])
+	}
+	if !f.sharesClosed {
+		from, to, closed := first-f.prevOpen, first-f.place, end-first-n
+		copy(f.closedPnl[to:to+closed], old.closedPnl[from:from+closed])
+		copy(f.closedAge[to:to+closed], old.closedAge[from:from+closed])
+	}
+	f.place, f.prevOpen = f.place+n, f.prevOpen+n
+}
+
+// rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
+type rowMarks struct{ moved, ticked, priced, crossed uint64 }
+
+// markRows marks the rows of a chunk by their pools, and in defaultPositions those that
+// pass the default filters. It has no branches, because which pool a row has cannot be
+// predicted.
+func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
+	var standard uint64
+	for n, pool := range f.pool.rows[first:end] {
+		m := uint64(f.marks[pool])
+		r.moved |= m & 1 << n
+		r.ticked |= m >> 1 & 1 << n
+		standard |= m >> 2 & 1 << n
+		r.priced |= m >> 3 & 1 << n
+		r.crossed |= m >> 4 & 1 << n
+	}
+	f.defaultPositions.Words()[first/market.ChunkLen] = standard
+	return r
+}
+
+// findInRange returns those of some rows of a chunk whose range holds the tick of their
+// pool. It does not branch on them, so that the cache misses of all rows overlap.
+func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
+	chunk := f.st.Positions.Chunk(first)
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		var bit uint64
+		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
+			bit = 1
+		}
+		in |= bit << n
+	}
+	return in
+}
+
+// rangeHolds reports whether TickLower <= tick < TickUpper, by one comparison.
+func rangeHolds(p *market.Position, tick int32) bool {
+	return uint32(tick-p.TickLower) < uint32(p.TickUpper-p.TickLower)
+}
+
+// fillWritten fills the rows of a chunk from their records, which it reads ahead together.
+func (f *columnBuilder) fillWritten(first, end uint32) {
+	before := uint32(0)
+	if f.prev != nil {
+		before = f.prev.State.Positions.Len()
+	}
+
+	w := first / market.ChunkLen
+	f.chunkKept = f.kept.of(w, bits.OnesCount64(f.open.Words()[w]))
+	f.ranker.ReadAhead(first)
+
+	for i := first; i < end; i++ {
+		wasOpen := i < before && f.prev.columns.open.Has(i)
+		f.fillPosition(i, i < before && !wasOpen)
+		if f.defaultPools.Has(f.pool.rows[i]) {
+			f.defaultPositions.Set(i)
+		}
+		if wasOpen {
+			f.prevOpen++
+		}
+	}
+}
+
+// fillPosition fills row i from its records. wasClosed reports that the row is
+// closed in prev.
+func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
+	p := f.st.Positions.At(i)
+	f.pool.set(i, p.Pool)
+	f.owner.set(i, p.Owner)
+	if rangeHolds(p, f.tick[p.Pool]) {
+		f.inRange.Set(i)
+	}
+
+	if p.IsOpen() {
+		f.ranker.Rank(i, &f.metrics)
+		f.ranker.Keep(&f.chunkKept[0])
+		f.chunkKept = f.chunkKept[1:]
+		f.setMinted(f.place, p.MintedAt)
+		f.setFigures(f.place, i)
+		f.place++
+		if wasClosed {
+			f.closedIDs.changed = append(f.closedIDs.changed, i)
+		}
+		return
+	}
+
+	// A closed row whose record did not change has the figures of before.
+	if wasClosed && !f.quarantineChanged.Has(p.Pool) && *p == *f.prev.State.Positions.At(i) {
+		old, from := f.prev.columns, i-f.prevOpen
+		f.setClosed(i-f.place, old.closedPnl[from], old.closedAge[from])
+		return
+	}
+	f.ranker.Rank(i, &f.metrics)
+	f.setClosed(i-f.place, f.metrics.PnlUsd, uint32(ageKey(f.st, i)))
+	if f.prev != nil {
+		f.closedIDs.changed = append(f.closedIDs.changed, i)
+	}
+}
+
+// setFigures sets the columns of the open row i at a place from f.metrics.
+func (f *columnBuilder) setFigures(at, i uint32) {
+	m := &f.metrics
+	f.roi[at] = m.ROI
+	f.feePercent[at] = m.FeePercent
+	f.pnl[at] = m.PnlUsd
+	f.value[at] = m.UnderlyingValueUsd
+	f.pendingFees[at] = m.PendingFeesUsd
+	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
+		f.valued.Set(i)
+	}
+}

@@ -1,0 +1,186 @@
+package value
+
+import (
+	"math"
+	"math/bits"
+
+	"tidemark/rankings/market"
+)
+
+// Kept is all that the figures of an open position follow from but prices: its claim and
+// what went in and out. It is one line and a half of the cache, where the records that it
+// was made from are up to twelve in five places, and so most of what a row costs is saved
+// when nothing but prices moved.
+type Kept struct {
+	Claim
+	flows
+}
+
+// poolPrices is what the open rows of a pool are valued at.
+type poolPrices struct {
+	rawUsd  legs // Unknown where only the pool itself gives the price
+	exitUsd legs // what a claim may be
+	flags   uint8
+}
+
+// Flags of poolPrices: no part of the exit of a leg is a position's own liquidity, a bit
+// for each leg; and the pool is quarantined.
+const (
+	noOwnExit     = 1
+	isQuarantined = 1 << 2
+)
+
+func pricesOf(index uint32, pool *market.Pool, sides [2]*tokenView) poolPrices {
+	var p poolPrices
+	if pool.Quarantined {
+		p.flags = isQuarantined
+	}
+	for leg, t := range sides {
+		p.rawUsd[leg], p.exitUsd[leg] = t.rawUsd, t.exitUsd
+		if t.onlyPool == index && !t.corroborated {
+			p.rawUsd[leg] = market.Unknown
+		}
+		if t.anchor {
+			p.exitUsd[leg] = math.Inf(1)
+		}
+
+		if !hasOwnExit(index, pool, t, sides[1-leg]) {
+			p.flags |= noOwnExit << leg
+		}
+	}
+	return p
+}
+
+// Keep fills kept from the row that Rank ranked last, which is open.
+func (k *Ranker) Keep(kept *Kept) { *kept = Kept{k.row.f.Claim, k.row.flows} }
+
+// Reclaim computes the claims of rows of a chunk again, because their pools moved: of those
+// that are open and marked, the first row of the chunk by the lowest bit. kept has one
+// entry for each open row of the chunk, and open marks those. It reads what the rows need
+// all of a kind at a time, so that their cache misses overlap.
+func (k *Ranker) Reclaim(first uint32, rows, open uint64, kept []Kept) {
+	rows &= open
+	if rows == 0 {
+		return
+	}
+
+	chunk := k.st.Positions.Chunk(first)
+	k.chunk = nil // its surroundings are written over
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		p := &chunk[bits.TrailingZeros64(rest)]
+		k.sink += uint64(p.LowerSlot) + p.FeeGrowthInside0LastX128[1] + p.FeeGrowthInside1LastX128[3]
+	}
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		s := &k.around[n]
+		*s = surroundingsOf(k.st, &chunk[n])
+		k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
+	}
+
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		principal, fees := k.around[n].claimOf(&chunk[n])
+		kept[bits.OnesCount64(open&(rest&-rest-1))].Claim = approxClaim(&principal, &fees)
+	}
+}
+
+// ReadPrices reads what Renew needs of the pools of those rows that are marked, the first
+// row by the lowest bit, so that their cache misses overlap.
+func (k *Ranker) ReadPrices(pools []uint32, rows uint64) {
+	for ; rows != 0; rows &= rows - 1 {
+		k.sink += uint64(k.prices[pools[bits.TrailingZeros64(rows)]].flags)
+	}
+}
+
+// Renew fills f with the figures of open position i of a pool as far as they depend on
+// prices, to the bit as Rank does: what it holds, fees, results, but nothing that
+// depends on the age. It reads no record.
+func (k *Ranker) Renew(i, pool uint32, kept *Kept, f *Figures) {
+	at := &k.prices[pool]
+	f.Claim = kept.Claim
+	if at.flags&isQuarantined != 0 {
+		f.voidUsd()
+		return
+	}
+
+	f.Unrealizable = [2]bool{}
+	for leg := range f.Unrealizable {
+		switch f.Claim.limitBy(at, leg) {
+		case exceeds:
+			f.Unrealizable[leg] = true
+		case unsure:
+			k.limitClaims(i, pool, f)
+		}
+	}
+	v := &k.row.valuation
+	v.f, v.rawUsd, v.nativeUsd, v.flows = f, at.rawUsd, k.native, kept.flows
+	v.valueGroups()
+	v.computeSums()
+}
+
+// limit says whether a claim is within its exit.
+type limit uint8
+
+const (
+	within limit = iota
+	exceeds
+	unsure // the exit has to be looked at without the position's own liquidity
+)
+
+// limitBy decides what it can without the records: hardly any row needs more.
+func (c *Claim) limitBy(at *poolPrices, leg int) limit {
+	claim := (c.principal[leg] + c.fees[leg]) * at.rawUsd[leg]
+	switch {
+	case !(claim > 0):
+		return within
+	case claim > at.exitUsd[leg]:
+		return exceeds
+	case at.flags>>leg&noOwnExit != 0 || claim+float64(c.principal[1-leg]*at.rawUsd[1-leg]) <= at.exitUsd[leg]:
+		return within
+	}
+	return unsure
+}
+
+// limitClaims is limitClaims of a row.
+func (k *Ranker) limitClaims(i, pool uint32, f *Figures) {
+	r := row{st: k.st, position: k.st.Positions.At(i), at: k.pools[pool]}
+	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
+	r.f, r.rawUsd = f, k.prices[pool].rawUsd
+	r.limitClaims()
+}
+
+// MovedPrices returns, by token, whether it is worth something else than in an earlier
+// State, or something else is known of its price; and whether the native currency is,
+// by which all rows are valued. It calls pause as NewRanker does.
+func (k *Ranker) MovedPrices(before *market.State, pause func()) (tokens []bool, native bool) {
+	tokens = make([]bool, len(k.tokens))
+	known := min(before.Tokens.Len(), before.Prices.Len())
+	for i := range uint32(len(tokens)) {
+		if i%strideViewed == 0 {
+			pause()
+		}
+		if tokens[i] = i >= known; tokens[i] {
+			continue
+		}
+
+		// Rows that were not written since stand where they stood.
+		if before.Prices.At(i) != k.st.Prices.At(i) || before.Tokens.At(i) != k.st.Tokens.At(i) {
+			was := viewToken(before, i)
+			tokens[i] = !was.worthAs(&k.tokens[i])
+		}
+	}
+	return tokens, math.Float64bits(nativeUsd(before)) != math.Float64bits(k.native)
+}
+
+// worthAs reports whether two views of a token value rows alike.
+func (t *tokenView) worthAs(other *tokenView) bool {
+	x, y := *t, *other
+	x.reason, y.reason = 0, 0
+	for _, f := range [...][2]*float64{{&x.rawUsd, &y.rawUsd}, {&x.exitUsd, &y.exitUsd}} {
+		if math.Float64bits(*f[0]) != math.Float64bits(*f[1]) {
+			return false
+		}
+		*f[0], *f[1] = 0, 0
+	}
+	return x == y
+}
