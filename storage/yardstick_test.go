@@ -48,6 +48,7 @@ func secondsShare(batches [][]byte) float64 {
 	var tick market.Tick
 	var position market.Position
 	size := func(v uint32) int { return len(binary.AppendUvarint(nil, uint64(v))) }
+
 	for _, raw := range batches {
 		all += len(raw)
 		must(eachRecord(raw, func(_ pebble.InternalKeyKind, key, value []byte) error {
@@ -70,6 +71,7 @@ func secondsShare(batches [][]byte) float64 {
 			return nil
 		}))
 	}
+
 	return float64(seconds) / float64(all)
 }
 
