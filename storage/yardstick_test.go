@@ -71,6 +71,7 @@ func secondsShare(batches [][]byte) float64 {
 			return nil
 		}))
 	}
+
 	return float64(seconds) / float64(all)
 }
 
