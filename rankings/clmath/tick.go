@@ -84,7 +84,8 @@ func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 		panic(fmt.Sprintf("BUG: no tick has the sqrtPriceX96 %s", sqrtPrice.Dec()))
 	}
 
-	tick := min(max(int32(math.Floor(logTick(sqrtPrice))), MinTick), MaxTick)
+	guess := 2 * math.Log(sqrtPrice.Float64()/(1<<96)) / math.Log(1.0001)
+	tick := min(max(int32(math.Floor(guess)), MinTick), MaxTick)
 
 	for at := SqrtPriceAtTick(tick); at.Gt(sqrtPrice); at = SqrtPriceAtTick(tick) {
 		tick--
@@ -98,27 +99,6 @@ func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 
 	return tick
 }
-
-// insideMargin is the part of a tick at its ends in which IsWellInside does not decide.
-// The logarithm in floats is off by 10^-9 of a tick at most, the contracts' prices, which
-// are rounded up, by 10^-5 where they have the fewest bits.
-const insideMargin = 1e-3
-
-// IsWellInside reports whether a price is above that of tick and below that of the tick
-// after it, not close to either. It is false of some prices that are between the two,
-// and never true of one that is not. About 10 ns.
-func IsWellInside(sqrtPrice *U256, tick int32) bool {
-	at := logTick(sqrtPrice) - float64(tick)
-	return at > insideMargin && at < 1-insideMargin
-}
-
-// logTick returns the logarithm of a price to the base of a tick.
-func logTick(sqrtPrice *U256) float64 {
-	return math.Log(Float64(sqrtPrice)/(1<<96)) * (2 / logBase)
-}
-
-// logBase is the logarithm of 1.0001, the ratio of the prices of neighbouring ticks.
-const logBase = 0.0000999950003333083353331667
 
 // WordEdge returns the last tick of the bitmap word in which a swap looks for
 // its next stop: at or below tick if the price falls, above it if it rises. A

@@ -45,33 +45,6 @@ func TestTickAtSqrtPrice(t *testing.T) {
 	}
 }
 
-// TestIsWellInside looks around the ends of ticks and at their middles, over all of them.
-func TestIsWellInside(t *testing.T) {
-	f := func(price U256, tick int32, want bool) {
-		t.Helper()
-		if got := IsWellInside(&price, tick); got != want {
-			t.Fatalf("%s is well inside of tick %d: %v; want %v", price.Dec(), tick, got, want)
-		}
-	}
-
-	for tick := int32(MinTick); tick < MaxTick; tick += 131 {
-		at, above := SqrtPriceAtTick(tick), SqrtPriceAtTick(tick+1)
-		middle := at
-		middle.Add(&middle, &above)
-		middle.Rsh(&middle, 1)
-		below := at
-		below.SubUint64(&below, 1)
-
-		f(middle, tick, true)
-		f(middle, tick-1, false)
-		f(middle, tick+1, false)
-		for _, end := range []U256{below, at, above} {
-			f(end, tick-1, false)
-			f(end, tick, false)
-		}
-	}
-}
-
 func FuzzTickInverse(f *testing.F) {
 	f.Add(uint64(79228162514), uint64(5), uint64(0))
 	f.Add(MinSqrtPrice[0], uint64(0), uint64(0))
@@ -88,9 +61,6 @@ func FuzzTickInverse(f *testing.F) {
 		at, above := SqrtPriceAtTick(tick), SqrtPriceAtTick(tick+1)
 		if at.Gt(&price) || !above.Gt(&price) {
 			t.Fatalf("price %s is not within tick %d", price.Dec(), tick)
-		}
-		if IsWellInside(&price, tick-1) || IsWellInside(&price, tick+1) {
-			t.Fatalf("price %s of tick %d is well inside of another", price.Dec(), tick)
 		}
 	})
 }

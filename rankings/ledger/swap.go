@@ -90,9 +90,6 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	}
 
 	// The price may equal that of the next tick: a falling price that stopped there.
-	if clmath.IsWellInside(end, e.Tick) {
-		return nil
-	}
 	if lower := clmath.SqrtPriceAtTick(e.Tick); lower.Gt(end) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
