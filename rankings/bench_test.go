@@ -42,6 +42,18 @@ func (d *decoded) put(chain market.ChainID, p *block.Publication) {
 	}
 }
 
+// buildChains builds views of three chains that have the same rows, and keeps their leaves.
+func (d *decoded) buildChains(w *world) (views []*rankings.View) {
+	for _, chain := range []market.ChainID{1, 42161, 43114} {
+		st := *w.state()
+		st.Chain = chain
+		v, p := rankings.Build(nil, &st, 1)
+		views = append(views, v)
+		d.put(chain, p)
+	}
+	return views
+}
+
 var bench = sync.OnceValue(func() *benchmark {
 	w := newWorld(1, 1, benchPools, benchPositions, nil)
 	for i := range w.positions.Len() {
@@ -58,13 +70,7 @@ var bench = sync.OnceValue(func() *benchmark {
 		p.CloseNativeUsd = 1
 	}
 	b := &benchmark{world: w, decoded: &decoded{map[market.ChainID]map[uint64][]uint32{}}}
-	for _, chain := range []market.ChainID{1, 42161, 43114} {
-		st := *w.state()
-		st.Chain = chain
-		v, p := rankings.Build(nil, &st, 1)
-		b.views = append(b.views, v)
-		b.put(chain, p)
-	}
+	b.views = b.buildChains(w)
 	return b
 })
 

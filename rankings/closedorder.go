@@ -77,12 +77,10 @@ type closedRow struct {
 // leafOf returns the indexes of the leaf that a row with a key belongs to.
 func (e *closedEdit) leafOf(key uint64, row uint32) (from, to int) {
 	o := e.order
-	i := max(sort.Search(o.Leaves(), func(i int) bool {
-		return o.Keys[i] > key || o.Keys[i] == key && o.First[i] > row
-	})-1, 0)
-	if i == o.Leaves() {
-		return 0, 0 // there are none
+	if o.Leaves() == 0 {
+		return 0, 0
 	}
+	i := max(e.id.leafOf(e.view, o, key, row), 0)
 	return int(o.Rows[i]), int(o.Rows[i+1])
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sort"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
@@ -102,7 +101,7 @@ func (f *passFinder) findTurned(was *block.Bitmap) bool {
 			if left--; left < 0 {
 				return false
 			}
-			if i := f.leafOf(row); i >= 0 {
+			if i := f.id.leafOf(f.view, f.order, f.view.sortKey(f.id, row), row); i >= 0 {
 				f.turned[i] = true
 			}
 		}
@@ -113,17 +112,6 @@ func (f *passFinder) findTurned(was *block.Bitmap) bool {
 // canHave reports whether a row has a key in the order.
 func (f *passFinder) canHave(row uint32) bool {
 	return f.id.ofPools() || f.view.columns.open.Has(row) != f.id.ofClosed()
-}
-
-// leafOf returns the leaf in whose range a row is, -1 if it is before the first one.
-func (f *passFinder) leafOf(row uint32) int {
-	key := f.view.sortKey(f.id, row)
-	return sort.Search(f.order.Leaves(), func(i int) bool {
-		if at := f.order.Keys[i]; at != key {
-			return at > key
-		}
-		return f.id.compareRows(f.view, f.order.First[i], row) > 0
-	}) - 1
 }
 
 func (f *passFinder) markLeaves(leaves LeafReader, pause func()) error {

@@ -127,12 +127,18 @@ func (r *run) lastLeafWithin(from int, d uint64) int {
 
 // leafOf returns the index in the order of the leaf that holds a row.
 func (r *run) leafOf(row uint32) int {
-	key := r.view.sortKey(r.id, row)
-	return sort.Search(r.order.Leaves()-1, func(i int) bool {
-		fence := r.order.Keys[i+1]
-		return fence > key ||
-			fence == key && r.id.compareRows(r.view, r.order.First[i+1], row) > 0
-	})
+	return max(r.id.leafOf(r.view, r.order, r.view.sortKey(r.id, row), row), 0)
+}
+
+// leafOf returns the index of the leaf in whose range a row with a key is, -1 if it is
+// before the first one. o is this order of v.
+func (id orderID) leafOf(v *View, o *block.Order, key uint64, row uint32) int {
+	return sort.Search(o.Leaves(), func(i int) bool {
+		if at := o.Keys[i]; at != key {
+			return at > key
+		}
+		return id.compareRows(v, o.First[i], row) > 0
+	}) - 1
 }
 
 // ranked reports whether rank can be called.

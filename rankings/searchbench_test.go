@@ -27,17 +27,10 @@ func BenchmarkPoolSearch(b *testing.B) {
 	}
 
 	at := &decoded{map[market.ChainID]map[uint64][]uint32{}}
-	var views []*rankings.View
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	for _, chain := range []market.ChainID{1, 42161, 43114} {
-		st := *w.state()
-		st.Chain = chain
-		v, p := rankings.Build(nil, &st, 1)
-		views = append(views, v)
-		at.put(chain, p)
-	}
+	views := at.buildChains(w)
 
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -26,14 +26,7 @@ func TestSeekReadsFewLeaves(t *testing.T) {
 	const positions, runs = 30_000, 6
 	w := newWorld(1, 2, 50, positions, nil)
 	leaves := &countedLeaves{decoded: &decoded{map[market.ChainID]map[uint64][]uint32{}}}
-	var views []*rankings.View
-	for _, chain := range []market.ChainID{1, 2, 3} {
-		st := *w.state()
-		st.Chain = chain
-		v, p := rankings.Build(nil, &st, 1)
-		views = append(views, v)
-		leaves.put(chain, p)
-	}
+	views := leaves.buildChains(w)
 
 	r := rand.New(rand.NewPCG(1, 2))
 	q := rankings.PositionQuestion{Sort: rankings.ByPnl, Status: rankings.AnyStatus, IncludeRisky: true, Limit: 20}

@@ -20,11 +20,7 @@ func charting(t *testing.T) (*Pages, *rankings.View) {
 		"mint 3 c P -600 600 2e18", "wait +1d", "push P @1.1", "wait +1d", "push P @1", "wait +1d", "remove 3 all",
 		"push P @0.99")
 
-	var prices market.Table[market.Price]
-	for range st.Tokens.Len() {
-		prices.Append(market.Price{Usd: 2, ExitUsd: 2, OnlyPool: market.NoIndex})
-	}
-	st.Prices = prices.Freeze()
+	priceAll(st)
 	var stats market.Table[market.PoolStats]
 	stats.Append(market.PoolStats{TVLUsd: 1e6, FeesUsd24h: 1})
 	st.Stats = stats.Freeze()

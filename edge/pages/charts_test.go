@@ -106,6 +106,15 @@ func TestUnreadableDays(t *testing.T) {
 	}
 }
 
+// priceAll gives every token of a State the price of two dollars.
+func priceAll(st *market.State) {
+	var prices market.Table[market.Price]
+	for range st.Tokens.Len() {
+		prices.Append(market.Price{Usd: 2, ExitUsd: 2, OnlyPool: market.NoIndex})
+	}
+	st.Prices = prices.Freeze()
+}
+
 // TestSeriesReadsWhatItNeeds: a position's series is the same from what is read for it as
 // from all that the store has. Prices pass the ticks of some positions in the range and of
 // others before it; some were closed on the day of their mint, or later, or opened again.
@@ -116,11 +125,7 @@ func TestSeriesReadsWhatItNeeds(t *testing.T) {
 		"wait +1h", "remove 4 all", "mint 5 e P -120 600 1e18", "wait +1d", "push P @1.1", "wait +2d", "push P @0.99",
 		"remove 5 all", "wait +1d", "add 4 1e18", "push P @1.01", "wait +1d", "mint 6 f P -120 60 1e18", "remove 2 5e17",
 		"push P @0.99")
-	var prices market.Table[market.Price]
-	for range st.Tokens.Len() {
-		prices.Append(market.Price{Usd: 2, ExitUsd: 2, OnlyPool: market.NoIndex})
-	}
-	st.Prices = prices.Freeze()
+	priceAll(st)
 	p := &Pages{cfg: &Config{Store: store, Board: new(rankings.Board)}}
 	p.SetLimits(DefaultLimits())
 	v := &rankings.View{State: st}

@@ -131,15 +131,20 @@ func TestSumsInEitherPlace(t *testing.T) {
 	}
 }
 
+// quarantineSome quarantines every fifth pool of a State.
+func quarantineSome(st *market.State, w *world) {
+	for i := uint32(0); i < w.pools.Len(); i += 5 {
+		w.pools.Mut(i).Quarantined = true
+	}
+	st.Pools = w.pools.Freeze()
+}
+
 // TestRowsLeaveNothingBehind: a row has the same figures whatever row was in the place
 // before, also in a pool that is quarantined, and by a new ranker.
 func TestRowsLeaveNothingBehind(t *testing.T) {
 	for seed := range uint64(10) {
 		st, w := scramble(seed)
-		for i := uint32(0); i < w.pools.Len(); i += 5 {
-			w.pools.Mut(i).Quarantined = true
-		}
-		st.Pools = w.pools.Freeze()
+		quarantineSome(st, w)
 
 		var used Figures
 		ranker := NewRanker(st, func() {})

@@ -252,10 +252,7 @@ func TestQuarantine(t *testing.T) {
 func TestRepricedStats(t *testing.T) {
 	for seed := range uint64(10) {
 		st, w := scramble(seed)
-		for i := uint32(0); i < w.pools.Len(); i += 5 {
-			w.pools.Mut(i).Quarantined = true
-		}
-		st.Pools = w.pools.Freeze()
+		quarantineSome(st, w)
 		var prices market.Table[market.Price]
 		for i := range st.Prices.Len() {
 			p := *st.Prices.At(i)

@@ -43,10 +43,7 @@ func (k *Pricer) Each(
 
 	// Pools that a reorganisation took away are forgotten.
 	n := int(st.Pools.Len())
-	if len(k.depths) > n {
-		clear(k.depths[n:])
-		k.depths = k.depths[:n]
-	}
+	k.depths = k.depths[:min(n, len(k.depths))]
 	k.depths = append(k.depths, make([][2]keptDepth, n-len(k.depths))...)
 	s.depths = k.depths
 
