@@ -123,7 +123,7 @@ func (e *Explanation) explainPrices(s *solver, r *row) {
 		if token != native {
 			e.Prices = append(e.Prices, s.explainToken(token, solved.quotes))
 		}
-		if r.hasOwnPriceOnly(leg) {
+		if r.sides[leg].pricedOnlyBy(r.position.Pool) {
 			e.barOwnPool(token, r.position.Pool, &e.Metrics.Price[leg])
 		}
 	}

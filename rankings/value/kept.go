@@ -36,10 +36,7 @@ func pricesOf(index uint32, pool *market.Pool, sides [2]*tokenView) poolPrices {
 		p.flags = isQuarantined
 	}
 	for leg, t := range sides {
-		p.rawUsd[leg], p.exitUsd[leg] = t.rawUsd, t.exitUsd
-		if t.onlyPool == index && !t.corroborated {
-			p.rawUsd[leg] = market.Unknown
-		}
+		p.rawUsd[leg], p.exitUsd[leg] = t.rawUsdIn(index), t.exitUsd
 		if t.anchor {
 			p.exitUsd[leg] = math.Inf(1)
 		}

@@ -269,10 +269,7 @@ func (r *row) choosePrices() {
 	}
 
 	for leg := range r.sides {
-		r.rawUsd[leg] = r.sides[leg].rawUsd
-		if r.hasOwnPriceOnly(leg) {
-			r.rawUsd[leg] = market.Unknown
-		}
+		r.rawUsd[leg] = r.sides[leg].rawUsdIn(p.Pool)
 	}
 
 	r.nativeUsd = nativeUsd(r.st)
@@ -288,12 +285,6 @@ func nativeUsd(st *market.State) float64 {
 
 // unitOf returns how many raw units a whole token of a leg has.
 func (r *row) unitOf(leg int) float64 { return wholes[r.at.decimals[leg]] }
-
-// hasOwnPriceOnly reports whether nothing but the position's own pool gives a
-// leg its price, so that the price is not independent of the position.
-func (r *row) hasOwnPriceOnly(leg int) bool {
-	return r.sides[leg].onlyPool == r.position.Pool && !r.sides[leg].corroborated
-}
 
 // shownNative returns the price of the native currency as the row shows it.
 func (r *row) shownNative() float64 {

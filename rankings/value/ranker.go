@@ -32,6 +32,18 @@ type tokenView struct {
 	reason       market.Reason
 }
 
+// pricedOnlyBy reports whether nothing but a pool gives the token its price, so that the
+// price is not independent of the pool's positions.
+func (t *tokenView) pricedOnlyBy(pool uint32) bool { return t.onlyPool == pool && !t.corroborated }
+
+// rawUsdIn returns what a raw unit is worth in the rows of a pool's open positions.
+func (t *tokenView) rawUsdIn(pool uint32) float64 {
+	if t.pricedOnlyBy(pool) {
+		return market.Unknown
+	}
+	return t.rawUsd
+}
+
 // poolView is what every row needs of its pool, and all that a closed one does.
 type poolView struct {
 	tokens   [2]uint32
