@@ -47,21 +47,26 @@ check: lint peers-test race ## lint, the tests of bench/peers, and the race dete
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
 	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 300s ./...
 
-UI := cd edge/ui && npm ci --ignore-scripts --silent &&
-ui: ## build the pages into edge/ui/dist, which is committed
-	$(UI) npm run --silent check && node build.mjs
+# Packages of npm are installed when the lock file is newer than what npm notes of them.
+LOCK = node_modules/.package-lock.json
+%/$(LOCK): %/package-lock.json
+	cd $* && npm ci --ignore-scripts --silent
+	touch $@
 
-ui-check: ## the committed pages are what their sources give
-	$(UI) npm run --silent check && node build.mjs --check
+ui: edge/ui/$(LOCK) ## build the pages into edge/ui/dist, which is committed
+	cd edge/ui && npm run --silent check && node build.mjs
+
+ui-check: edge/ui/$(LOCK) ## the committed pages are what their sources give
+	cd edge/ui && npm run --silent check && node build.mjs --check
 
 ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
 	cd edge/ui && node --test --test-concurrency=1 --test-timeout=1200000 test/*.test.mjs
 
-client-check: ## TypeScript types of the OpenAPI document by openapi-typescript, and calls that compile with them
-	cd edge/client/ts/check && npm ci --ignore-scripts --silent && npm run --silent check
+client-check: edge/client/ts/check/$(LOCK) ## TypeScript types of the OpenAPI document by openapi-typescript, and calls that compile with them
+	cd edge/client/ts/check && npm run --silent check
 
-ui-pictures: build ## make the pictures of every page in edge/ui/pictures
-	$(UI) node test/pictures.mjs
+ui-pictures: build edge/ui/$(LOCK) ## make the pictures of every page in edge/ui/pictures
+	cd edge/ui && node test/pictures.mjs
 
 walks: ## 1,000 pinned walks over markets that move: 0 rows repeated, 0 missing; in about a minute
 	TIDEMARK_WALKS=1000 go test -count=1 -run TestPinnedWalk -v ./edge
@@ -69,24 +74,24 @@ walks: ## 1,000 pinned walks over markets that move: 0 rows repeated, 0 missing;
 consistency: build ## answers against each other: frozen and live simulated markets, in about a minute
 	edge/consistency/markets.sh $(BINARY)
 
-e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
-	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
+e2e: build bench/oracle/$(LOCK) ## three chains with the real contracts, followed live, against the contracts' own answers
+	cd bench/oracle && node e2e.mjs --binary ../../tidemark
 
-e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
-	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
+e2e-faults: build bench/oracle/$(LOCK) ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
+	cd bench/oracle && node e2e-faults.mjs --binary ../../tidemark
 
-e2e-limits: build ## the real contracts at their limits, and lost events found and mended, in two minutes
-	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-limits.mjs --binary ../../tidemark
+e2e-limits: build bench/oracle/$(LOCK) ## the real contracts at their limits, and lost events found and mended, in two minutes
+	cd bench/oracle && node e2e-limits.mjs --binary ../../tidemark
 
-e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
-	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
+e2e-latency: build bench/oracle/$(LOCK) ## how long a block takes to the page, by subscription and by polling, in a minute
+	cd bench/oracle && node e2e-latency.mjs --binary ../../tidemark
 
 backfill-rate: ## events a second through a provider at 100 ms and from an archive, beside memory's; in 3 minutes
 	go run ./bench/oracle/backfill
 
 WRONG ?=
-e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
-	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs $(WRONG)
+e2e-wrong: bench/oracle/$(LOCK) ## the same with six rules broken one at a time: each must be noticed
+	cd bench/oracle && node e2e-wrong.mjs $(WRONG)
 
 FUZZTIME ?= 20s
 FUZZ     := $(CURDIR)/out/fuzz/package -test.fuzzcachedir $(CURDIR)/out/fuzz/found
@@ -176,8 +181,8 @@ mutants: ## small mistakes, one at a time: which the tests notice, by package, a
 	go run ./bench/mutants $(MUTANTS)
 
 LEDGER_CHAIN := bench/oracle/out/ledger
-ledger-chain: ## the ledger against the real contracts, on a longer chain than the one in testdata, in a minute
-	cd bench/oracle && npm ci --ignore-scripts --silent && \
+ledger-chain: bench/oracle/$(LOCK) ## the ledger against the real contracts, on a longer chain than the one in testdata, in a minute
+	cd bench/oracle && \
 	  node scenario.mjs --seed 9 --ops 1200 --port 18561 --out out/ledger --maxSeconds 240 --keep && \
 	  { node export.mjs --rpc http://127.0.0.1:18561 --truth out/ledger/truth.json --out out/ledger/chain.json.gz; \
 	    code=$$?; kill -INT $$(cat out/ledger/anvil.pid); exit $$code; }
