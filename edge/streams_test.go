@@ -317,7 +317,7 @@ func TestStreamEnds(t *testing.T) {
 	f("quota", "free", func(s *front, k *accounts.Key) {
 		ticket := s.book.Admit(k, time.Now().UnixNano())
 		s.book.Reserve(&ticket, ticket.Quota().Left)
-		s.server.hub.Look(time.Now().Add(61 * time.Second))
+		s.server.hub.Poll(time.Now().Add(61 * time.Second))
 	})
 }
 
@@ -340,7 +340,7 @@ func TestStreamPays(t *testing.T) {
 		if want := (accounts.Count{Requests: 1, Units: minutes}); got != want {
 			t.Fatalf("in minute %d the account has %+v; want %+v", minutes, got, want)
 		}
-		s.server.hub.Look(time.Now().Add(time.Duration(minutes) * 61 * time.Second))
+		s.server.hub.Poll(time.Now().Add(time.Duration(minutes) * 61 * time.Second))
 	}
 }
 
@@ -371,7 +371,7 @@ func TestStreamCut(t *testing.T) {
 			t.Fatal("a client that does not read is not cut")
 		}
 		happens(board, 1, changesOf(rankings.Changed, rows...))
-		s.server.hub.Look(time.Now())
+		s.server.hub.Poll(time.Now())
 
 		// On a busy machine the client that reads gets its turn late.
 		for wait := 0; read.Load() < int64((i+1)*len(rows)) && wait < 5000; wait++ {
@@ -426,7 +426,7 @@ func TestQuietStreams(t *testing.T) {
 	}
 	happens(board, 1, changesOf(rankings.Changed, rows...))
 	begun := time.Now()
-	s.server.hub.Look(begun)
+	s.server.hub.Poll(begun)
 	took := time.Since(begun)
 	if each > most {
 		t.Errorf("a quiet stream takes %d bytes; cannot exceed %d", each, most)

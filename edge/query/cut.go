@@ -14,14 +14,40 @@ import (
 // Cut is the generations that a list is answered from. The zero value is the
 // newest. It is not part of a question's canonical text.
 type Cut struct {
-	Pin   bool         // the newest, which are kept for the pages that follow
-	Named []Generation // these, ascending by chain
+	Pin   bool        // the newest, which are kept for the pages that follow
+	Named Generations // these
 }
 
 // Generation is one generation of one chain.
 type Generation struct {
 	Chain  market.ChainID
 	Number uint64
+}
+
+// Generations are generations of different chains, ascending by chain.
+type Generations []Generation
+
+// Of returns the number of a chain's generation; 0: it is not among them.
+func (list Generations) Of(chain market.ChainID) uint64 {
+	for _, g := range list {
+		if g.Chain == chain {
+			return g.Number
+		}
+	}
+	return 0
+}
+
+// String returns the generations as X-Generation has them.
+func (list Generations) String() string {
+	var dst []byte
+	for i, g := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, uint64(g.Chain), 10)
+		dst = strconv.AppendUint(append(dst, ':'), g.Number, 10)
+	}
+	return string(dst)
 }
 
 // IsSet reports whether the question says what it is answered from.
@@ -45,7 +71,7 @@ func (c Chains) parseCut(name string, v []byte) (cut Cut, err error) {
 // value of another form names what is allowed.
 func parseGenerations(
 	name string, v []byte, allowed string, chain func(string, []byte) (market.ChainID, error),
-) (list []Generation, err error) {
+) (list Generations, err error) {
 	for rest, more := v, true; more; {
 		var part []byte
 		part, rest, more = bytes.Cut(rest, comma)

@@ -30,18 +30,8 @@ func (s *Stream) Chains() (ids []market.ChainID) {
 // EventID is the id of an event: the generations it belongs to, and its place among
 // their events; place 0 is behind all of them.
 type EventID struct {
-	Generations []Generation // ascending by chain
+	Generations Generations
 	Place       int
-}
-
-// Of returns the generation of a chain, or 0.
-func (e *EventID) Of(chain market.ChainID) uint64 {
-	for _, g := range e.Generations {
-		if g.Chain == chain {
-			return g.Number
-		}
-	}
-	return 0
 }
 
 const (

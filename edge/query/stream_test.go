@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestParseEventID(t *testing.T) {
 	f := func(raw string, place int, want ...Generation) {
 		t.Helper()
 		got, err := ParseEventID([]byte(raw))
-		if err != nil || got.Place != place || !reflect.DeepEqual(got.Generations, want) {
+		if err != nil || got.Place != place || !slices.Equal(got.Generations, want) {
 			t.Errorf("%q: got %+v, %v; want %v/%d", raw, got, err, want, place)
 		}
 	}
@@ -70,8 +71,12 @@ func TestParseEventID(t *testing.T) {
 	f("99:1/0", 0, Generation{99, 1})
 
 	id, _ := ParseEventID([]byte("1:17,42161:18/3"))
-	if id.Of(42161) != 18 || id.Of(1) != 17 || id.Of(2) != 0 {
-		t.Errorf("the generations of %+v are %d, %d and %d", id, id.Of(1), id.Of(42161), id.Of(2))
+	list := id.Generations
+	if list.Of(42161) != 18 || list.Of(1) != 17 || list.Of(2) != 0 {
+		t.Errorf("the generations of %s are %d, %d and %d", list, list.Of(1), list.Of(42161), list.Of(2))
+	}
+	if got := list.String(); got != "1:17,42161:18" {
+		t.Errorf("the generations are written as %q", got)
 	}
 
 	refused := func(raw, want string) {

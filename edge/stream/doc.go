@@ -2,7 +2,7 @@
 // each stream the bytes to send. It knows nothing about HTTP.
 //
 //	hub.go      one pass over the changes of a generation, for all streams
-//	watch.go    the index from owners, positions and pools to streams
+//	watch.go    what a stream watches, and the index from that to streams
 //	tell.go     changes -> events, rendered once for all streams
 //	resume.go   where a stream begins, and what it missed
 //	stream.go   what one stream has to send
@@ -10,7 +10,7 @@
 //	limits.go   every bound with its reason
 //
 // Writers publish what each generation changed in the log of the board. One
-// goroutine, the hub's, looks at the board a few times a second while there are
+// goroutine, the hub's, polls the board a few times a second while there are
 // streams. It looks up every change in the index, renders the row once if somebody
 // watches it, and queues the same bytes for all those streams. A stream that nothing
 // concerns costs an entry in the index and a place on the wheel.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/edge/query"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -30,8 +31,8 @@ type Hub struct {
 	index    index
 	snapshot *rankings.Snapshot // that was told last
 	seq      uint64             // the next step of the log to tell of
-	known    []generation       // what has been told of, ascending by chain
-	told     kept
+	known    query.Generations  // what has been told of
+	rendered eventCache
 	wheel    wheel
 	open     int
 	stopped  bool
@@ -39,15 +40,9 @@ type Hub struct {
 	start    func(run func(context.Context)) context.CancelFunc
 }
 
-// generation is a chain and one of its generations.
-type generation struct {
-	chain  market.ChainID
-	number uint64
-}
-
 // New returns a hub without streams.
 func New(cfg Config) *Hub {
-	h := &Hub{Config: cfg, index: newIndex(), told: newKept(), start: spawn}
+	h := &Hub{Config: cfg, index: newIndex(), rendered: newEventCache(), start: spawn}
 	h.metrics = newHubMetrics(cfg.Metrics, func() float64 {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -83,32 +78,32 @@ func newHubMetrics(set *metrics.Set, open func() float64) hubMetrics {
 	}
 }
 
-// run looks at the board and turns the wheel until nothing is watched any more.
+// run polls the board and turns the wheel until nothing is watched any more.
 func (h *Hub) run(ctx context.Context) {
-	looks := time.NewTicker(lookEvery)
-	defer looks.Stop()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-looks.C:
-			if !h.Look(now) {
+		case now := <-ticker.C:
+			if !h.Poll(now) {
 				return
 			}
 		}
 	}
 }
 
-// Look tells the streams what was published since the last look, and what the clock
+// Poll tells the streams what was published since the last poll, and what the clock
 // says. It returns false when nothing is watched any more.
-func (h *Hub) Look(now time.Time) bool {
+func (h *Hub) Poll(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follow()
 	h.turnWheel(now)
 	if h.index.empty() {
 		h.cancel, h.snapshot = nil, nil
-		h.told = newKept()
+		h.rendered = newEventCache()
 		return false
 	}
 	return true
@@ -132,18 +127,18 @@ func (h *Hub) follow() {
 	}
 
 	h.followViews()
-	h.told.forget(next.Log)
+	h.rendered.forget(next.Log)
 }
 
 // followStep tells of a step. That of a chain which is not served is passed over.
 func (h *Hub) followStep(s *rankings.Step) {
-	i := slices.IndexFunc(h.known, func(g generation) bool { return g.chain == s.Chain })
+	i := slices.IndexFunc(h.known, func(g query.Generation) bool { return g.Chain == s.Chain })
 	if i < 0 {
 		return
 	}
 
-	was := h.known[i].number
-	h.known[i].number = s.Generation
+	was := h.known[i].Number
+	h.known[i].Number = s.Generation
 	if s.Unknown || s.Since != was {
 		h.resetStreams(s.Chain)
 		return
@@ -157,40 +152,30 @@ func (h *Hub) followViews() {
 	was := h.known
 	h.known = now
 	for _, g := range now {
-		if numberOf(was, g.chain) != g.number {
-			h.resetStreams(g.chain)
+		if was.Of(g.Chain) != g.Number {
+			h.resetStreams(g.Chain)
 		}
 	}
 }
 
 // generationsOf returns the published generations of the chains that are served.
-func generationsOf(s *rankings.Snapshot) (list []generation) {
+func generationsOf(s *rankings.Snapshot) (list query.Generations) {
 	for i := range s.Chains {
 		if c := &s.Chains[i]; c.View != nil && c.Status.Enabled && !c.Status.Offline {
-			list = append(list, generation{c.ID, c.View.Generation})
+			list = append(list, query.Generation{Chain: c.ID, Number: c.View.Generation})
 		}
 	}
 	return list
 }
 
-// numberOf returns the generation of a chain; 0: none.
-func numberOf(list []generation, chain market.ChainID) uint64 {
-	for _, g := range list {
-		if g.chain == chain {
-			return g.number
-		}
-	}
-	return 0
-}
-
 // resetStreams tells the streams that concern a chain, 0 for all, to start again.
 func (h *Hub) resetStreams(chain market.ChainID) {
-	event := resetEvent(formatGenerations(h.known))
+	event := resetEvent(h.known.String())
 	h.wheel.each(func(s *Stream) {
-		if chain != 0 && !s.concerns(chain) {
+		if chain != 0 && !s.follows(chain) {
 			return
 		}
-		s.missed = nil
+		s.backlog = nil
 		h.queue(s, event)
 		s.seen = h.snapshot.Log.Next()
 	})

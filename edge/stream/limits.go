@@ -5,9 +5,9 @@ import "time"
 // Bounds of streams. They are constants and not settings, because a change needs
 // the reason that stands beside each.
 const (
-	// lookEvery is how often the hub looks at the board: an event is told that much
-	// later at most, and a look is one atomic load.
-	lookEvery = 100 * time.Millisecond
+	// pollEvery is how often the hub polls the board: an event is told that much later
+	// at most, and a poll is one atomic load.
+	pollEvery = 100 * time.Millisecond
 	// commentEvery is how often a quiet stream gets a comment. Proxies close a
 	// connection that is silent for 30 seconds or more. It divides a minute.
 	commentEvery = 15

@@ -31,7 +31,7 @@ func (f *follower) names(t *testing.T) string {
 func TestChainsOfKeys(t *testing.T) {
 	f := func(want []market.ChainID, keys ...key) {
 		t.Helper()
-		if got := chainsOf(keys); !slices.Equal(got, want) {
+		if got := chainsOfKeys(keys); !slices.Equal(got, want) {
 			t.Errorf("%v are of chains %v; want %v", keys, got, want)
 		}
 	}
@@ -212,7 +212,7 @@ func TestHubRestsAndBegins(t *testing.T) {
 	s.look()
 	s.close("a")
 	s.now = time.Now()
-	if s.hub.Look(s.now.Add(time.Hour)) {
+	if s.hub.Poll(s.now.Add(time.Hour)) {
 		t.Fatal("the hub does not rest")
 	}
 
@@ -286,7 +286,7 @@ func TestHubRuns(t *testing.T) {
 		a.text = nil
 		f := func(want string) {
 			t.Helper()
-			time.Sleep(lookEvery)
+			time.Sleep(pollEvery)
 			synctest.Wait()
 			a.read()
 			if got := a.names(t); got != want {

@@ -22,7 +22,7 @@ func (h *Hub) Open(r Request) *Stream {
 		hub: h, keys: keysOfQuery(&r.Query), abort: r.Abort,
 		ready: make(chan struct{}, 1),
 	}
-	s.chains = chainsOf(s.keys)
+	s.chains = chainsOfKeys(s.keys)
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,21 +34,22 @@ func (h *Hub) Open(r Request) *Stream {
 		s.End(EndStop)
 	}
 
-	h.greet(s, r.Query.After)
+	h.beginAfter(s, r.Query.After)
 	return s
 }
 
-// greet queues the first event of a stream, or notes what it missed.
-func (h *Hub) greet(s *Stream, after *query.EventID) {
+// beginAfter queues the first event of a stream, or notes what it missed since the event
+// with that id.
+func (h *Hub) beginAfter(s *Stream, after *query.EventID) {
 	s.seen = h.seq
-	generations := formatGenerations(h.known)
+	generations := h.known.String()
 
 	switch {
 	case after == nil:
 		h.queue(s, generationEvent(generations))
 	case h.canContinue(s, after):
 		h.metrics.resumed.Inc()
-		s.missed = h.missedSince(after)
+		s.backlog = h.backlogSince(after)
 		if !h.isNow(after) {
 			s.seen-- // it has not been told of the present generations
 		}
@@ -61,8 +62,8 @@ func (h *Hub) greet(s *Stream, after *query.EventID) {
 
 // isNow reports whether an id is behind all that was published.
 func (h *Hub) isNow(id *query.EventID) bool {
-	return id.Place == 0 && !slices.ContainsFunc(h.known, func(g generation) bool {
-		return id.Of(g.chain) != g.number
+	return id.Place == 0 && !slices.ContainsFunc(h.known, func(g query.Generation) bool {
+		return id.Generations.Of(g.Chain) != g.Number
 	})
 }
 
@@ -81,33 +82,18 @@ func (h *Hub) begin() {
 	}
 }
 
-func keysOfQuery(q *query.Stream) (keys []key) {
-	if q.Owner != nil {
-		keys = append(keys, ownerKey(*q.Owner))
-	}
-	for i := range q.Positions {
-		if p := &q.Positions[i]; !p.NoPosition {
-			keys = append(keys, positionKey(p.Chain, p.Position))
-		}
-	}
-	for i := range q.Pools {
-		keys = append(keys, poolKey(q.Pools[i].Chain, q.Pools[i].Pool))
-	}
-	return keys
-}
-
-// missed is what a stream was not told yet: the steps from seq on that lead beyond
+// backlog is what a stream was not told yet: the steps from seq on that lead beyond
 // the generations it knows.
-type missed struct {
+type backlog struct {
 	seq   uint64
 	place int // changes of step seq that it was told
 	after *query.EventID
-	wants map[key]bool
+	keys  map[key]bool // those of the stream; made when they are first asked for
 }
 
-// missedSince returns what an event id has before it.
-func (h *Hub) missedSince(id *query.EventID) *missed {
-	m := &missed{after: id}
+// backlogSince returns what came after an event.
+func (h *Hub) backlogSince(id *query.EventID) *backlog {
+	m := &backlog{after: id}
 	if steps := h.snapshot.Log.After(0); len(steps) > 0 {
 		m.seq = steps[0].Seq
 	}
@@ -137,17 +123,17 @@ func (h *Hub) canContinue(s *Stream, id *query.EventID) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.known, func(g generation) bool {
-		return s.concerns(g.chain) && !h.reaches(id.Of(g.chain), g)
+	return !slices.ContainsFunc(h.known, func(g query.Generation) bool {
+		return s.follows(g.Chain) && !h.reaches(id.Generations.Of(g.Chain), g)
 	})
 }
 
 // reaches reports whether known steps lead from a generation of a chain to the
 // present one.
-func (h *Hub) reaches(from uint64, now generation) bool {
+func (h *Hub) reaches(from uint64, now query.Generation) bool {
 	at := from
 	for _, s := range h.snapshot.Log.After(0) {
-		if s.Chain != now.chain || s.Generation <= at {
+		if s.Chain != now.Chain || s.Generation <= at {
 			continue
 		}
 		if s.Since != at || s.Unknown {
@@ -155,7 +141,7 @@ func (h *Hub) reaches(from uint64, now generation) bool {
 		}
 		at = s.Generation
 	}
-	return at == now.number
+	return at == now.Number
 }
 
 // catchUp returns the next events that a stream missed, about batchBytes of them.
@@ -164,15 +150,15 @@ func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	defer func() { h.metrics.events.Add(len(events)) }()
-	m := s.missed
+	m := s.backlog
 	if m == nil {
 		return nil
 	}
 
 	steps := h.snapshot.Log.After(m.seq)
 	if len(steps) > 0 && steps[0].Seq > m.seq {
-		s.missed, s.seen = nil, h.seq
-		return [][]byte{resetEvent(formatGenerations(h.known))}
+		s.backlog, s.seen = nil, h.seq
+		return [][]byte{resetEvent(h.known.String())}
 	}
 
 	size := 0
@@ -180,7 +166,7 @@ func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 		if step.Seq >= h.seq {
 			break
 		}
-		more, done := h.missedOf(s, step, batchBytes-size)
+		more, done := h.renderMissed(s, step, batchBytes-size)
 		for _, e := range more {
 			size += len(e)
 		}
@@ -192,20 +178,21 @@ func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 		m.seq, m.place = step.Seq+1, 0
 	}
 
-	s.missed = nil
+	s.backlog = nil
 	return events
 }
 
-// missedOf returns what a stream missed of a step, up to a number of bytes. done is
+// renderMissed returns what a stream missed of a step, up to about room bytes. done is
 // false if that was not all.
-func (h *Hub) missedOf(s *Stream, step *rankings.Step, room int) (events [][]byte, done bool) {
-	m := s.missed
-	told := m.place == 0 && step.Generation <= m.after.Of(step.Chain)
-	if told || !s.concerns(step.Chain) {
+func (h *Hub) renderMissed(s *Stream, step *rankings.Step, room int) (events [][]byte, done bool) {
+	m := s.backlog
+	told := m.place == 0 && step.Generation <= m.after.Generations.Of(step.Chain)
+	if told || !s.follows(step.Chain) {
 		return nil, true
 	}
 
-	generations, any := formatGenerations(h.generationsAt(step)), m.place > 0
+	generations := h.generationsAt(step).String()
+	found := m.place > 0
 	var ids []string
 	for at := m.place; at < step.Len(); at++ {
 		if !m.has(s, step, at) {
@@ -220,17 +207,17 @@ func (h *Hub) missedOf(s *Stream, step *rankings.Step, room int) (events [][]byt
 			return events, false
 		}
 		if e := h.eventAt(step, at, generations); e != nil {
-			events, any = append(events, e), true
+			events, found = append(events, e), true
 			room -= len(e)
 		}
 	}
 
 	if len(ids) > 0 {
-		any = true
+		found = true
 		events = append(events,
 			render.AppendReorgEvent(nil, generations, step.Len(), step.Chain, ids))
 	}
-	if any {
+	if found {
 		events = append(events, generationEvent(generations))
 		s.seen = step.Seq + 1
 	}
@@ -238,28 +225,28 @@ func (h *Hub) missedOf(s *Stream, step *rankings.Step, room int) (events [][]byt
 }
 
 // has reports whether the stream watches a change.
-func (m *missed) has(s *Stream, step *rankings.Step, at int) bool {
-	if m.wants == nil {
-		m.wants = make(map[key]bool, len(s.keys))
+func (m *backlog) has(s *Stream, step *rankings.Step, at int) bool {
+	if m.keys == nil {
+		m.keys = make(map[key]bool, len(s.keys))
 		for _, k := range s.keys {
-			m.wants[k] = true
+			m.keys[k] = true
 		}
 	}
 	var room [maxKeys]key
-	return slices.ContainsFunc(keysOf(step, at, room[:0]), func(k key) bool { return m.wants[k] })
+	return slices.ContainsFunc(keysOfChange(step, at, room[:0]), func(k key) bool { return m.keys[k] })
 }
 
 // generationsAt returns the generations that were published after a step that has
 // been told of.
-func (h *Hub) generationsAt(step *rankings.Step) []generation {
+func (h *Hub) generationsAt(step *rankings.Step) query.Generations {
 	list := slices.Clone(h.known)
 	for _, later := range slices.Backward(h.snapshot.Log.After(step.Seq + 1)) {
 		if later.Seq >= h.seq {
 			continue
 		}
 		for i := range list {
-			if list[i].chain == later.Chain {
-				list[i].number = later.Since
+			if list[i].Chain == later.Chain {
+				list[i].Number = later.Since
 			}
 		}
 	}

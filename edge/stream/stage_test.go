@@ -137,7 +137,7 @@ func (s *stage) publish() {
 }
 
 func (s *stage) look() {
-	s.hub.Look(s.now)
+	s.hub.Poll(s.now)
 	for _, f := range s.streams {
 		f.read()
 	}

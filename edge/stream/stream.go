@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"sync"
 
 	"tidemark/rankings/market"
@@ -18,7 +19,7 @@ type Stream struct {
 	seen      uint64   // the next step to tell of
 	touched   uint64   // one more than the last step with an event for it
 	reorged   []string // ids that a reorganisation concerns, in the step being told
-	missed    *missed  // what it was not told yet; nil: it is live
+	backlog   *backlog // what it was not told yet; nil: it is live
 	slot      int      // on the wheel
 	place     int      // in its slot
 	paidUntil int64    // unix ms
@@ -105,15 +106,7 @@ func (s *Stream) charge() {
 	s.signal()
 }
 
-// concerns reports whether the stream follows a chain.
-func (s *Stream) concerns(chain market.ChainID) bool {
-	if s.chains == nil {
-		return true
-	}
-	for _, id := range s.chains {
-		if id == chain {
-			return true
-		}
-	}
-	return false
+// follows reports whether events of a chain concern the stream.
+func (s *Stream) follows(chain market.ChainID) bool {
+	return s.chains == nil || slices.Contains(s.chains, chain)
 }

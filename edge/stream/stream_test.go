@@ -247,7 +247,7 @@ func TestMissedIsTaken(t *testing.T) {
 
 	b := &follower{query: a.query}
 	b.Stream = s.hub.Open(Request{Query: after(t, a.query, first), Now: s.now, Abort: func() { b.abort = true }})
-	for b.missed != nil {
+	for b.backlog != nil {
 		if part := bytes.Join(b.Take().Events, nil); len(part) > batchBytes+(8<<10) {
 			t.Fatalf("a part has %d bytes; want at most about %d", len(part), batchBytes)
 		} else {
@@ -335,13 +335,13 @@ func TestIndexForgets(t *testing.T) {
 	s.close("b")
 
 	s.now = time.Now()
-	if !s.hub.Look(s.now.Add(9 * time.Minute)) {
+	if !s.hub.Poll(s.now.Add(9 * time.Minute)) {
 		t.Error("the hub rests although a stream may come back")
 	}
-	if s.hub.Look(s.now.Add(10*time.Minute + time.Second)) {
+	if s.hub.Poll(s.now.Add(10*time.Minute + time.Second)) {
 		t.Errorf("the hub does not rest; %d keys are watched", len(s.hub.index.watches))
 	}
-	if n := len(s.hub.told.events); n != 0 {
+	if n := len(s.hub.rendered.events); n != 0 {
 		t.Errorf("%d events are kept while the hub rests", n)
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"tidemark/edge/render"
 	"tidemark/rankings"
-	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
@@ -24,28 +23,15 @@ func generationEvent(generations string) []byte {
 
 var comment = []byte(render.Comment)
 
-// formatGenerations formats generations as X-Generation does.
-func formatGenerations(list []generation) string {
-	var dst []byte
-	for i, g := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendUint(dst, uint64(g.chain), 10)
-		dst = strconv.AppendUint(append(dst, ':'), g.number, 10)
-	}
-	return string(dst)
-}
-
 // tellStep queues the events of a step: for every change those streams that watch
 // it, and for each of these streams the end of the step.
 func (h *Hub) tellStep(step *rankings.Step) {
-	generations := formatGenerations(h.known)
+	generations := h.known.String()
 	var touched []*Stream
 	var room [maxKeys]key
 	for at := range step.Len() {
 		var event []byte
-		for _, k := range keysOf(step, at, room[:0]) {
+		for _, k := range keysOfChange(step, at, room[:0]) {
 			w := h.index.watches[k]
 			if w == nil {
 				continue
@@ -56,7 +42,7 @@ func (h *Hub) tellStep(step *rankings.Step) {
 				event = h.eventAt(step, at, generations)
 			}
 			for _, s := range w.streams {
-				if s.missed != nil || event == nil && !step.Reverted {
+				if s.backlog != nil || event == nil && !step.Reverted {
 					continue
 				}
 				if s.touched != step.Seq+1 {
@@ -83,24 +69,6 @@ func (h *Hub) tellStep(step *rankings.Step) {
 	}
 }
 
-// maxKeys is how many keys one change can have.
-const maxKeys = 3
-
-// keysOf appends the keys under which a change is watched: of a position itself, its
-// owner and the one before, of a pool itself. No stream has two of them.
-func keysOf(step *rankings.Step, at int, dst []key) []key {
-	if at >= len(step.Positions) {
-		return append(dst, poolKey(step.Chain, step.Pools[at-len(step.Positions)].ID))
-	}
-
-	c := &step.Positions[at]
-	dst = append(dst, positionKey(step.Chain, c.ID), ownerKey(c.Owner))
-	if c.Before != c.Owner {
-		dst = append(dst, ownerKey(c.Before))
-	}
-	return dst
-}
-
 // addID adds the id of a changed row, as batches write it, once.
 func addID(ids []string, step *rankings.Step, at int) []string {
 	id := strconv.AppendUint(nil, uint64(step.Chain), 10)
@@ -120,11 +88,11 @@ func addID(ids []string, step *rankings.Step, at int) []string {
 // the row is no longer there.
 func (h *Hub) eventAt(step *rankings.Step, at int, generations string) []byte {
 	id := eventID{step.Seq, at}
-	if event := h.told.events[id]; event != nil {
+	if event := h.rendered.events[id]; event != nil {
 		return event
 	}
 	event := h.renderEvent(step, at, generations)
-	h.told.add(id, event)
+	h.rendered.add(id, event)
 	return event
 }
 
@@ -164,53 +132,38 @@ type eventID struct {
 	at  int
 }
 
-// kept holds the rendered events of the steps in the log.
-type kept struct {
+// eventCache holds the rendered events of the steps in the log.
+type eventCache struct {
 	events map[eventID][]byte
 	order  []eventID
 	bytes  int
 }
 
-func newKept() kept { return kept{events: map[eventID][]byte{}} }
+func newEventCache() eventCache { return eventCache{events: map[eventID][]byte{}} }
 
 // add keeps an event, and drops the oldest ones if they are too many.
-func (k *kept) add(id eventID, event []byte) {
+func (c *eventCache) add(id eventID, event []byte) {
 	if event == nil {
 		return
 	}
-	k.events[id] = event
-	k.order = append(k.order, id)
-	k.bytes += len(event)
-	for k.bytes > keptBytes {
-		k.drop()
+	c.events[id] = event
+	c.order = append(c.order, id)
+	c.bytes += len(event)
+	for c.bytes > keptBytes {
+		c.drop()
 	}
 }
 
 // forget drops the events of steps that the log no longer has.
-func (k *kept) forget(log *rankings.ChangeLog) {
+func (c *eventCache) forget(log *rankings.ChangeLog) {
 	steps := log.After(0)
-	for len(k.order) > 0 && (len(steps) == 0 || k.order[0].seq < steps[0].Seq) {
-		k.drop()
+	for len(c.order) > 0 && (len(steps) == 0 || c.order[0].seq < steps[0].Seq) {
+		c.drop()
 	}
 }
 
-func (k *kept) drop() {
-	k.bytes -= len(k.events[k.order[0]])
-	delete(k.events, k.order[0])
-	k.order = k.order[1:]
-}
-
-// chainsOf returns the chains of keys; nil if one is of an owner, which has all.
-func chainsOf(keys []key) (list []market.ChainID) {
-	seen := map[market.ChainID]bool{}
-	for _, k := range keys {
-		if k.kind == ofOwner {
-			return nil
-		}
-		if !seen[k.chain] {
-			seen[k.chain] = true
-			list = append(list, k.chain)
-		}
-	}
-	return list
+func (c *eventCache) drop() {
+	c.bytes -= len(c.events[c.order[0]])
+	delete(c.events, c.order[0])
+	c.order = c.order[1:]
 }

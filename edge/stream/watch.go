@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"tidemark/edge/query"
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
 
@@ -35,6 +37,53 @@ func positionKey(chain market.ChainID, id uint64) key {
 }
 
 func poolKey(chain market.ChainID, id market.PoolID) key { return key{ofPool, chain, id} }
+
+// keysOfQuery returns what a stream is asked to watch.
+func keysOfQuery(q *query.Stream) (keys []key) {
+	if q.Owner != nil {
+		keys = append(keys, ownerKey(*q.Owner))
+	}
+	for i := range q.Positions {
+		if p := &q.Positions[i]; !p.NoPosition {
+			keys = append(keys, positionKey(p.Chain, p.Position))
+		}
+	}
+	for i := range q.Pools {
+		keys = append(keys, poolKey(q.Pools[i].Chain, q.Pools[i].Pool))
+	}
+	return keys
+}
+
+// chainsOfKeys returns the chains of keys; nil if one is of an owner, which has all.
+func chainsOfKeys(keys []key) (list []market.ChainID) {
+	for _, k := range keys {
+		if k.kind == ofOwner {
+			return nil
+		}
+		if !slices.Contains(list, k.chain) {
+			list = append(list, k.chain)
+		}
+	}
+	return list
+}
+
+// maxKeys is how many keys one change can have.
+const maxKeys = 3
+
+// keysOfChange appends the keys under which a change is watched: of a position itself, its
+// owner and the one before, of a pool itself. No stream has two of them.
+func keysOfChange(step *rankings.Step, at int, dst []key) []key {
+	if at >= len(step.Positions) {
+		return append(dst, poolKey(step.Chain, step.Pools[at-len(step.Positions)].ID))
+	}
+
+	c := &step.Positions[at]
+	dst = append(dst, positionKey(step.Chain, c.ID), ownerKey(c.Owner))
+	if c.Before != c.Owner {
+		dst = append(dst, ownerKey(c.Before))
+	}
+	return dst
+}
 
 // index finds the streams of a key. A key that lost its last stream lingers, so that
 // its rows are rendered and kept for when the stream comes back.

@@ -97,7 +97,7 @@ func TestKeysDiffer(t *testing.T) {
 // TestKeptEvents checks that rendered events are kept up to a number of bytes and while
 // the log has their step, the oldest leaving first.
 func TestKeptEvents(t *testing.T) {
-	k := newKept()
+	k := newEventCache()
 	first, second, third := eventID{1, 0}, eventID{1, 1}, eventID{2, 0}
 	f := func(what string, want ...eventID) {
 		t.Helper()
@@ -117,7 +117,7 @@ func TestKeptEvents(t *testing.T) {
 	k.add(third, []byte("x"))
 	f("a byte too many", second, third)
 
-	k = newKept()
+	k = newEventCache()
 	k.add(first, []byte("a"))
 	k.add(third, []byte("bc"))
 	board := new(rankings.Board)

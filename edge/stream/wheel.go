@@ -66,7 +66,7 @@ func (h *Hub) handleSecond(now time.Time) {
 
 	// The first one comes in the last second before it is due, so that a stream that
 	// has just begun gets none.
-	end := generationEvent(formatGenerations(h.known))
+	end := generationEvent(h.known.String())
 	for slot := (h.wheel.at + 2) % commentEvery; slot < turn; slot += commentEvery {
 		for _, s := range h.wheel.slots[slot] {
 			h.comment(s, end)
@@ -78,7 +78,7 @@ func (h *Hub) handleSecond(now time.Time) {
 // where it stands: a stream that comes back after a quiet hour has missed nothing.
 func (h *Hub) comment(s *Stream, end []byte) {
 	s.push(comment)
-	if s.missed == nil && s.seen != h.seq {
+	if s.backlog == nil && s.seen != h.seq {
 		h.queue(s, end)
 		s.seen = h.seq
 	}
