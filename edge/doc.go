@@ -11,7 +11,13 @@
 //	settleCharge     bills or releases the units   edge/gate
 //	sendReply        age flags, content coding
 //
-// This package owns connections and HTTP: request.go and routes.go read requests,
-// reply.go and errors.go write answers, listener.go, conn.go and frame.go handle
-// connections. limits.go lists every bound with its reason.
+// This package owns connections and HTTP:
+//
+//	listener, conn, frame                 connections, and what may come over them
+//	routes, request, requestid, nearest   a request read, or the route it may have meant
+//	reply, coding, errors, site           an answer written at once
+//	export, streams                       the answers that go on for long
+//	longanswers, longwriter, packer       how those are written, each on a goroutine
+//	server, metrics                       what is started, changed and stopped, and counted
+//	limits                                every bound with its reason
 package edge

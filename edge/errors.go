@@ -48,15 +48,10 @@ var (
 )
 
 // errMethod is the 405. The Allow header lists the same methods.
-var errMethod = &render.Error{
-	Code:    fasthttp.StatusMethodNotAllowed,
-	Message: "method not allowed; allowed are " + gate.AllowedMethods,
-}
-
-// errLongMethod is the 405 of the routes with long answers.
-var errLongMethod = &render.Error{
-	Code:    fasthttp.StatusMethodNotAllowed,
-	Message: "method not allowed; allowed are " + gate.LongMethods,
+func errMethod(allowed string) *render.Error {
+	return &render.Error{
+		Code: fasthttp.StatusMethodNotAllowed, Message: "method not allowed; allowed are " + allowed,
+	}
 }
 
 // errTwoEvents is the error for a stream that is to go on after two events.

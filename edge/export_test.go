@@ -353,7 +353,7 @@ func TestExportStops(t *testing.T) {
 	s.crawl(silent)
 	time.Sleep(50 * time.Millisecond) // both are blocked
 
-	s.server.long.order()
+	s.server.long.interrupt()
 	rows := 1
 	last := ""
 	for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') {
@@ -425,7 +425,7 @@ func TestEndedExport(t *testing.T) {
 
 		ours, theirs := net.Pipe()
 		long := newLongWriter(&conn{Conn: ours}, s.findKey(s.key), time.Time{}, true)
-		long.order(errServerStops)
+		long.interrupt(errServerStops)
 		e := &export{server: s.server, rows: rows, route: routePositionExport, held: true}
 		if err := e.sendRows(s.server.packers.pack(long, pages.Identity)); err != errServerStops || e.sent != 0 {
 			t.Fatalf("the export ended by %v, with %d rows; want %v without one", err, e.sent, errServerStops)

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -212,7 +213,7 @@ func (l *listener) evictIdle() bool {
 		}
 	}
 	slices.SortFunc(idle, func(a, b *conn) int {
-		return int(min(max(a.idleSince.Load()-b.idleSince.Load(), -1), 1))
+		return cmp.Compare(a.idleSince.Load(), b.idleSince.Load())
 	})
 
 	closed := 0

@@ -44,7 +44,7 @@ func (l *longAnswers) add(w *longWriter) {
 	defer l.mu.Unlock()
 	l.open[w] = struct{}{}
 	if l.stopped {
-		w.order(errServerStops)
+		w.interrupt(errServerStops)
 	}
 	if l.timer == nil {
 		l.timer = time.AfterFunc(longCheck, l.check)
@@ -75,20 +75,20 @@ func (l *longAnswers) check() {
 	l.timer.Reset(longCheck)
 }
 
-// order has all answers end, those to come too.
-func (l *longAnswers) order() {
+// interrupt has all answers end, those to come too. It does not wait for them.
+func (l *longAnswers) interrupt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true
 	for w := range l.open {
-		w.order(errServerStops)
+		w.interrupt(errServerStops)
 	}
 }
 
 // stop has all answers end and waits for them until ctx ends. None takes longer than
 // closeTime and what it computes between two writes.
 func (l *longAnswers) stop(ctx context.Context) error {
-	l.order()
+	l.interrupt()
 	ended := make(chan struct{})
 	go func() {
 		l.running.Wait()

@@ -226,13 +226,13 @@ func (w *longWriter) fail(cause error) error {
 		}
 	}
 
-	w.order(w.broken)
+	w.interrupt(w.broken)
 	return w.broken
 }
 
-// order has the answer end for a reason, of which the first one counts. A write that
+// interrupt has the answer end for a reason, of which the first one counts. A write that
 // is blocked gets closeTime to finish.
-func (w *longWriter) order(reason error) {
+func (w *longWriter) interrupt(reason error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reason != nil {
@@ -244,13 +244,12 @@ func (w *longWriter) order(reason error) {
 	_ = w.conn.Conn.SetWriteDeadline(w.closing)
 }
 
-// check orders the end of an answer whose key is not valid any more or whose time is
-// over.
+// check interrupts an answer whose key is not valid any more or whose time is over.
 func (w *longWriter) check(now time.Time) {
 	switch {
 	case w.key.RevokedAt() != 0 || w.key.Cell.Terms().Suspended:
-		w.order(errKeyRevoked)
+		w.interrupt(errKeyRevoked)
 	case !w.until.IsZero() && now.After(w.until):
-		w.order(errTooLong)
+		w.interrupt(errTooLong)
 	}
 }

@@ -256,7 +256,7 @@ func TestWhyWritesFail(t *testing.T) {
 	f(errSlowReader, late, func(w *longWriter) { w.until = time.Now().Add(time.Hour) })
 	f(errTooLong, late, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
 	f(errKeyRevoked, late, func(w *longWriter) { s.book.Revoke(w.key, 1) })
-	f(errServerStops, late, func(w *longWriter) { w.order(errServerStops) })
+	f(errServerStops, late, func(w *longWriter) { w.interrupt(errServerStops) })
 	f(errClientGone, net.ErrClosed, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
 }
 
@@ -356,7 +356,7 @@ func TestLongAnswerEnds(t *testing.T) {
 	f.until = time.Now().Add(500 * time.Millisecond)
 	check("time", f, errTooLong, func() {})
 	f.until = time.Time{}
-	check("stop", f, errServerStops, func() { f.server.long.order() })
+	check("stop", f, errServerStops, func() { f.server.long.interrupt() })
 }
 
 // TestBlockedAnswerEnds checks that a stop does not wait for a client that does not

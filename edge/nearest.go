@@ -7,17 +7,14 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// freePaths are the routes that are not metered.
-var freePaths = []string{
-	"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health",
-	"/openapi.json", docsPath, "/ui", "/llms.txt",
-}
+// docsPath is the page that lists every route.
+const docsPath = "/docs"
+
+// sitePaths are the web pages that a 404 may suggest.
+var sitePaths = []string{docsPath, "/ui", "/llms.txt"}
 
 // maxComparedPath bounds how much of a path is compared with the routes.
 const maxComparedPath = 200
-
-// docsPath lists every route.
-const docsPath = "/docs"
 
 // errNoRoute is the 404 for a path without a route. It suggests the nearest one.
 func errNoRoute(path string) *render.Error {
@@ -28,7 +25,8 @@ func errNoRoute(path string) *render.Error {
 	return render.NoRoute("no such route; the nearest is " + nearest + ", and " + docsPath + " lists them all")
 }
 
-// nearestRoute returns the route with the smallest edit distance from path.
+// nearestRoute returns the route or page with the smallest edit distance from path; of
+// several, the first.
 func nearestRoute(path string) string {
 	path = path[:min(len(path), maxComparedPath)]
 	best, fewest := "", 1<<30
@@ -41,8 +39,13 @@ func nearestRoute(path string) string {
 	for r := range accounts.Route(accounts.NumRoutes) {
 		consider(r.Path())
 	}
-	for _, route := range freePaths {
-		consider(route)
+	for r := range routes {
+		if routes[r].path != "" {
+			consider(routes[r].path)
+		}
+	}
+	for _, path := range sitePaths {
+		consider(path)
 	}
 	return best
 }

@@ -117,7 +117,7 @@ func TestPackedAnswerIsSentAtOnce(t *testing.T) {
 		in := bufio.NewReader(unpackStream(how, res.Body))
 		for n := range 4 {
 			if n == 3 {
-				f.server.long.order()
+				f.server.long.interrupt()
 			}
 			if n > 0 {
 				proceed <- true

@@ -22,26 +22,26 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 	}
 
 	// A cached page may have become stale since it was rendered.
-	body, made := p.Body, false // made: body is not the page's own
+	body, replaced := p.Body, false // replaced: body is not in p.Buffer
 	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
 		s.metrics.stale.Inc()
-		body, made = p.StaleBody(), true
+		body, replaced = p.StaleBody(), true
 	}
 
 	if how := negotiate(r.ctx, len(body)); how != pages.Identity {
-		if made {
+		if replaced {
 			body = pages.Pack(body, how)
 		} else {
-			body, made = p.Packed(how), true
+			body, replaced = p.Packed(how), true
 		}
 	}
 
-	room := p.Buffer
-	if made {
-		room.Release()
-		room = nil
+	buffer := p.Buffer
+	if replaced {
+		buffer.Release()
+		buffer = nil
 	}
-	sendBody(r.ctx, body, room)
+	sendBody(r.ctx, body, buffer)
 }
 
 // negotiate chooses the coding of a body of so many bytes, and sets the headers that tell

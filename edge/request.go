@@ -31,6 +31,11 @@ type request struct {
 	segments [192]byte // buffer for decoded segments of the path
 }
 
+// requestID returns the id that the answer has, empty before it has one.
+func (r *request) requestID() string {
+	return string(r.ctx.Response.Header.Peek(gate.HeaderRequestID))
+}
+
 // parseTarget makes the HTTP checks that the framer and fasthttp do not make, and
 // finds the route.
 func (r *request) parseTarget() *render.Error {
@@ -133,17 +138,14 @@ func (r *request) checkRoute() (done bool, err *render.Error) {
 	if r.route == routeNone && !star {
 		return false, errNoRoute(string(r.ctx.Path()))
 	}
-	refused, allowed := errMethod, gate.AllowedMethods
-	if r.route.isLong() {
-		refused, allowed = errLongMethod, gate.LongMethods
-	}
 	if r.ctx.IsGet() || r.ctx.IsHead() && !r.route.isLong() {
 		return false, nil
 	}
 
+	allowed := r.route.methods()
 	gate.SetHeader(r.ctx, "Allow", allowed)
 	if !r.ctx.IsOptions() {
-		return false, refused
+		return false, errMethod(allowed)
 	}
 
 	r.ctx.SetStatusCode(fasthttp.StatusNoContent)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/edge/gate"
 	"tidemark/edge/query"
 	"tidemark/storage/accounts"
 )
@@ -96,6 +97,14 @@ func (r route) isExport() bool { return r == routePositionExport || r == routePo
 // isLong reports whether the answers of a route are long ones. They have no HEAD: its
 // headers could not say how the answer ends.
 func (r route) isLong() bool { return r.isExport() || r == routeStream }
+
+// methods returns the methods that a route allows, as the Allow header lists them.
+func (r route) methods() string {
+	if r.isLong() {
+		return gate.LongMethods
+	}
+	return gate.AllowedMethods
+}
 
 // target is what a path refers to.
 type target struct {

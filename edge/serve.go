@@ -204,7 +204,7 @@ func (s *Server) sendFailure(r *request, e *render.Error) {
 
 	if e.Cause != nil {
 		s.cfg.Log.Error("request failed", "route", routes[r.route].name, "code", e.Code,
-			"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)), "error", e.Cause)
+			"request", r.requestID(), "error", e.Cause)
 	}
 	sendError(r.ctx, e)
 }
@@ -223,8 +223,8 @@ func (s *Server) setGenerations(r *request, computed string) {
 func (s *Server) finishRequest(r *request) {
 	if v := recover(); v != nil {
 		s.cfg.Log.Error("panic while serving", "route", routes[r.route].name,
-			"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)),
-			"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			"request", r.requestID(), "panic", fmt.Sprint(v),
+			"stack", string(debug.Stack()))
 		s.metrics.panics.Inc()
 		s.sendFailure(r, render.Internal(nil))
 	}
@@ -249,8 +249,7 @@ func (s *Server) logSlow(r *request, status int, took time.Duration) {
 		account = r.ticket.Key.Cell.Name
 	}
 	s.cfg.Log.Warn("slow request", "route", routes[r.route].name, "account", account,
-		"status", status, "took", took,
-		"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)))
+		"status", status, "took", took, "request", r.requestID())
 }
 
 // answerUnreadable answers a request that fasthttp could not parse.

@@ -181,7 +181,7 @@ const workTimeout = 3 * time.Second
 // ends, and stops background work. If the error is ctx's own, the work has stopped and the
 // store may be closed; after any other error it may not.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.long.order()
+	s.long.interrupt()
 	s.hub.Stop()
 	err := s.http.ShutdownWithContext(ctx)
 

@@ -48,7 +48,7 @@ func (s *Server) beginStream(r *request) *render.Error {
 // runStream writes the events of a stream until it ends.
 func (s *Server) runStream(w *longWriter, asked query.Stream, ticket *gate.Ticket) {
 	events := s.hub.Open(stream.Request{
-		Query: asked, Now: time.Now(), Abort: func() { w.order(errSlowReader) },
+		Query: asked, Now: time.Now(), Abort: func() { w.interrupt(errSlowReader) },
 	})
 	defer events.Close()
 

@@ -313,7 +313,7 @@ func TestStreamEnds(t *testing.T) {
 		s.book.SetTerms(k.Cell, accounts.NewTerms(&k.Cell.Terms().Plan, true))
 	})
 	f("stop", "free", func(s *front, _ *accounts.Key) { s.server.Drain() })
-	f("stop", "free", func(s *front, _ *accounts.Key) { s.server.long.order() })
+	f("stop", "free", func(s *front, _ *accounts.Key) { s.server.long.interrupt() })
 	f("quota", "free", func(s *front, k *accounts.Key) {
 		ticket := s.book.Admit(k, time.Now().UnixNano())
 		s.book.Reserve(&ticket, ticket.Quota().Left)
@@ -477,7 +477,7 @@ func TestStreamWithoutMetering(t *testing.T) {
 		pay(w, 0, "")
 		f.book.SetAlive(0)
 		pay(w, payTries*time.Second, `"metering"`)
-		w.order(errServerStops)
+		w.interrupt(errServerStops)
 		pay(w, 0, "")
 		if got := f.metric(`tidemark_edge_units_charged_total{route="stream"}`); got != "1" {
 			t.Errorf("%s units are charged; want 1", got)
