@@ -7,55 +7,53 @@ import (
 
 const secondsPerDay, secondsPerHour = 86_400, 3_600
 
-// chartRanges are the ranges with their days; 0 is all.
-var chartRanges = []struct {
+// chartRange is a range that charts are asked for.
+type chartRange struct {
 	name string
-	days int
-}{{"all", 0}, {"30d", 30}, {hourly, 30}, {"60d", 60}, {"90d", 90}, {"180d", 180}}
+	days int // 0: all
+}
+
+// chartRanges are the ranges of a pool. The first is all, which has the others; a
+// position is asked for the first positionRanges of them.
+var chartRanges = []chartRange{
+	{"all", 0}, {"30d", 30}, {hourly, 30}, {"60d", 60}, {"90d", 90}, {"180d", 180},
+}
+
+const positionRanges = 3
 
 // poolCharts asks for the charts of a pool in every range.
 func (c *checker) poolCharts(chain int64, id, path string) error {
-	var all *answer
-
-	for _, r := range chartRanges {
-		path := path + "/charts?range=" + r.name
-		err := c.with(chain, path, func(s *snapshot, a *answer) {
-			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
-				pool: s.pool[id], byHour: r.name == hourly}
-
-			ch.checkAll(r.name, r.days)
-			ch.samePoints("poolSeries", "poolOverview")
-			switch {
-			case r.days == 0:
-				all = a
-			case all == nil || all.generation != a.generation:
-			case ch.byHour:
-				ch.makeDays(all.object())
-			default:
-				ch.partOf(all.object(), "poolPrice", "poolOverview", "poolSeries")
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	rows := func(s *snapshot) (pool, position row) { return s.pool[id], nil }
+	own := func(ch *chart) { ch.samePoints("poolSeries", "poolOverview") }
+	return c.charts(chain, path, chartRanges, rows, own, "poolSeries")
 }
 
-// positionCharts asks for the charts of a position, and for those of its pool
-// where they are to be the same.
+// positionCharts asks for the charts of a position.
 func (c *checker) positionCharts(chain int64, id, path string) error {
+	rows := func(s *snapshot) (pool, position row) {
+		position = s.position[id]
+		return s.pool[text(position, "poolId")], position
+	}
+	return c.charts(chain, path, chartRanges[:positionRanges], rows, (*chart).positionEnd, "positionSeries")
+}
+
+// charts asks for the charts below a path, and holds each range against the longest.
+// rows returns the rows that they are about; own checks what only these charts have, of
+// which series is a group.
+func (c *checker) charts(
+	chain int64, path string, ranges []chartRange,
+	rows func(*snapshot) (pool, position row), own func(*chart), series string,
+) error {
 	var all *answer
 
-	for _, r := range chartRanges[:3] {
+	for _, r := range ranges {
 		path := path + "/charts?range=" + r.name
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
-			position := s.position[id]
-			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
-				pool: s.pool[text(position, "poolId")], position: position, byHour: r.name == hourly}
+			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s, byHour: r.name == hourly}
+			ch.pool, ch.position = rows(s)
 
 			ch.checkAll(r.name, r.days)
-			ch.positionEnd()
+			own(&ch)
 			switch {
 			case r.days == 0:
 				all = a
@@ -63,7 +61,7 @@ func (c *checker) positionCharts(chain int64, id, path string) error {
 			case ch.byHour:
 				ch.makeDays(all.object())
 			default:
-				ch.partOf(all.object(), "poolPrice", "poolOverview", "positionSeries")
+				ch.partOf(all.object(), "poolPrice", "poolOverview", series)
 			}
 		})
 		if err != nil {
@@ -238,11 +236,11 @@ func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 		name   string
 		points []map[string]any
 	}{{"volumeUsd", volume}, {"feesUsd", fees}} {
-
 		windows := map[int]string{0: "24h", 6: "7d", 29: "30d"}
 		if ch.byHour {
 			windows = map[int]string{0: "1h", 23: "24h", 167: "7d"}
 		}
+
 		sum := 0.0
 		for back := range of.points {
 			sum += number(of.points[len(of.points)-1-back], "value")
@@ -292,9 +290,7 @@ func isAtMost(x, most float64) bool { return !(x > most*(1+roundingError)) }
 func (ch *chart) samePoints(name, other string) {
 	j := ch.by("chart parts")
 	for _, series := range []string{"volumeUsd", "tvlUsd", "feesUsd"} {
-		got, _ := field(ch.body, name+"."+series)
-		want, _ := field(ch.body, other+"."+series)
-		j.leaves(name+"."+series, got, want)
+		j.leaves(name+"."+series, field(ch.body, name+"."+series), field(ch.body, other+"."+series))
 	}
 }
 

@@ -7,11 +7,14 @@ import (
 	"slices"
 )
 
+// protocol is the one that the API serves.
+const protocol = "swapdex-v4"
+
 // poolDetails asks for every pool by itself.
 func (c *checker) poolDetails(chain int64) error {
 	for _, pool := range c.snapshots[chain].pools {
 		id := text(pool, "poolId")
-		path := fmt.Sprintf("/v1/pools/%d/swapdex-v4/%s", chain, id)
+		path := fmt.Sprintf("/v1/pools/%d/%s/%s", chain, protocol, id)
 
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			j := c.judge("detail", path)
@@ -35,7 +38,7 @@ func (c *checker) positionDetails(chain int64) error {
 	before := c.snapshots[chain]
 	c.payments[chain] = payments{}
 	for _, id := range c.sampledIDs(before) {
-		path := fmt.Sprintf("/v1/positions/%d/swapdex-v4/%s", chain, id)
+		path := fmt.Sprintf("/v1/positions/%d/%s/%s", chain, protocol, id)
 		if err := c.positionDetail(chain, id, path); err != nil {
 			return err
 		}

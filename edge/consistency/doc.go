@@ -7,10 +7,11 @@
 //	snapshot.go   all rows of a chain in one generation, read anew when it moves on
 //	fields.go     which fields an answer has
 //	exact.go      the contracts' arithmetic on big integers
-//	rows.go       a position's row: amounts, USD, results, markers
+//	rows.go       a position's row: amounts, USD, results, markers; its range and
+//	              times in lifecycle.go
 //	poolrows.go   a pool's row, and what its positions make of it
-//	lists.go      orders, filters, totals, pages; positions.go and pools.go
-//	              say which questions
+//	lists.go      orders, filters, totals, pages; positions.go, pools.go and
+//	              keys.go say which questions
 //	merged.go     several chains in one list, and the free routes
 //	ticks.go      a pool's ticks against its row and its positions
 //	tokens.go     tokens against the rows of pools, and their prices redone
@@ -18,8 +19,9 @@
 //	batches.go    rows by their ids against the lists
 //	details.go    details against rows, histories against amounts
 //	payments.go   shares of gas against what transactions paid
-//	charts.go     charts against rows, days against each other; the bins of
-//	              a distribution in distribution.go
+//	charts.go     charts against rows, days against each other; hours against
+//	              days in charthours.go, the bins of a distribution in
+//	              distribution.go
 //	explain.go    explanations, redone step by step
 //	answer.go     one answer by itself, for the bench suite
 //	report.go     what was compared and what differs

@@ -5,25 +5,22 @@ import (
 	"strings"
 )
 
-// field returns what stands at a path of names with dots between; ok is false
-// when something on the way is missing.
-func field(m map[string]any, path string) (v any, ok bool) {
+// field returns what stands at a path of names with dots between; nil when something on
+// the way is missing.
+func field(m map[string]any, path string) any {
 	for {
 		name, rest, deeper := strings.Cut(path, ".")
-		if v, ok = m[name]; !ok || !deeper {
-			return v, ok
+		if !deeper {
+			return m[name]
 		}
-		if m, ok = v.(map[string]any); !ok {
-			return nil, false
-		}
+		m, _ = m[name].(map[string]any)
 		path = rest
 	}
 }
 
 // number is the float at a path; NaN for null and for what is none.
 func number(m map[string]any, path string) float64 {
-	v, _ := field(m, path)
-	if x, ok := v.(float64); ok {
+	if x, ok := field(m, path).(float64); ok {
 		return x
 	}
 	return math.NaN()
@@ -31,29 +28,25 @@ func number(m map[string]any, path string) float64 {
 
 // text is the string at a path; empty for null and for what is none.
 func text(m map[string]any, path string) string {
-	v, _ := field(m, path)
-	s, _ := v.(string)
+	s, _ := field(m, path).(string)
 	return s
 }
 
 // flag is the boolean at a path.
 func flag(m map[string]any, path string) bool {
-	v, _ := field(m, path)
-	is, _ := v.(bool)
+	is, _ := field(m, path).(bool)
 	return is
 }
 
 // group is the object at a path; nil when there is none.
 func group(m map[string]any, path string) map[string]any {
-	v, _ := field(m, path)
-	g, _ := v.(map[string]any)
+	g, _ := field(m, path).(map[string]any)
 	return g
 }
 
 // list is the array of objects at a path.
 func list(m map[string]any, path string) (objects []map[string]any) {
-	v, _ := field(m, path)
-	all, _ := v.([]any)
+	all, _ := field(m, path).([]any)
 	for _, each := range all {
 		object, _ := each.(map[string]any)
 		objects = append(objects, object)

@@ -84,13 +84,13 @@ func (c *checker) firstMerged(q question) error {
 	return nil
 }
 
-// standsStill is how often all rows are read again for a page of all chains.
-const standsStill = 3
+// mergedTries is how often all rows are read again for an answer of all chains.
+const mergedTries = 3
 
 // withAll asks for an answer of all chains until it is of the generations that were
 // read, and checks it. It returns false when the chains do not stand still for it.
 func (c *checker) withAll(path string, check func(*answer)) (still bool, err error) {
-	for range standsStill {
+	for range mergedTries {
 		a, err := c.get(c.ctx, path)
 		if err != nil {
 			return false, err
@@ -164,7 +164,7 @@ func (c *checker) renewOthers(generations string) error {
 // freeRoutes checks the counts of /v1/stats and the blocks of /health, when no
 // chain moved on around the question.
 func (c *checker) freeRoutes() error {
-	for range standsStill {
+	for range mergedTries {
 		stats, err := c.get(c.ctx, "/v1/stats")
 		if err != nil {
 			return err

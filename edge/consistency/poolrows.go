@@ -34,7 +34,7 @@ func (j judge) poolFields(r row) {
 
 	j.holds("token0.address", text(r, "token0.address") < text(r, "token1.address"),
 		text(r, "token0.address"), "below token1.address")
-	j.equal("protocol", r["protocol"], "swapdex-v4")
+	j.equal("protocol", r["protocol"], protocol)
 	fee := number(r, "fee")
 	j.holds("fee", !known(fee) && flag(r, "isDynamicFee") || fee >= 0 && fee <= 1_000_000 && fee != dynamicFee,
 		fee, "pips, null only where it is dynamic")
@@ -127,7 +127,7 @@ func (j judge) poolPricing(r row) {
 		j.equal("token"+leg+".risky", flag(r, "token"+leg+".risky"), !flag(r, "pricing.token"+leg+".corroborated"))
 	}
 
-	reason, _ := field(r, "pricing.reason")
+	reason := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
 	j.holds("pricing.reason", (reason != nil) == unpriced, reason,
 		"a reason exactly where a leg has no price")

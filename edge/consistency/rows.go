@@ -55,7 +55,7 @@ func (j judge) positionFields(r row) {
 	}
 
 	j.equal("tokenId", r["tokenId"], r["positionId"])
-	j.equal("protocol", r["protocol"], "swapdex-v4")
+	j.equal("protocol", r["protocol"], protocol)
 	j.equal("pricing.pnlBasis", text(r, "pricing.pnlBasis"), "hodl")
 }
 
@@ -243,7 +243,7 @@ func (j judge) positionPricing(r row) {
 	for _, leg := range legs {
 		j.checkPrice("pricing.token"+leg, group(r, "pricing.token"+leg))
 	}
-	reason, _ := field(r, "pricing.reason")
+	reason := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
 
 	marked := flag(r, "metrics.priceUnavailable") || flag(r, "metrics.unrealizableLeg")

@@ -36,7 +36,6 @@ const (
 type checker struct {
 	*client
 	ctx       context.Context
-	report    *Report
 	chains    []int64
 	snapshots map[int64]*snapshot
 	payments  map[int64]payments // of gas, by chain
@@ -48,7 +47,7 @@ type checker struct {
 func Check(ctx context.Context, cfg Config) (*Report, error) {
 	report := newReport()
 	c := &checker{
-		client: newClient(cfg, report), ctx: ctx, report: report, snapshots: map[int64]*snapshot{},
+		client: newClient(cfg, report), ctx: ctx, snapshots: map[int64]*snapshot{},
 		payments: map[int64]payments{},
 	}
 	return report, c.run()
@@ -167,14 +166,14 @@ func (c *checker) checkRows(s *snapshot) {
 	tokens := map[string]tokenSeen{}
 	counts := s.countPositions()
 	for _, r := range s.pools {
-		j := judge{report: c.report, route: fmt.Sprintf("pool %d/%s", s.chain, text(r, "poolId"))}
+		j := c.judge("", fmt.Sprintf("pool %d/%s", s.chain, text(r, "poolId")))
 		j.poolRow(r)
 		j.poolTokens(r, tokens)
 		j.poolCounts(r, counts[text(r, "poolId")])
 	}
 
 	for _, r := range s.positions {
-		j := judge{report: c.report, route: fmt.Sprintf("position %d/%s", s.chain, text(r, "positionId"))}
+		j := c.judge("", fmt.Sprintf("position %d/%s", s.chain, text(r, "positionId")))
 		j.positionRow(r)
 		j.positionInPool(r, s.pool[text(r, "poolId")])
 	}
