@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 )
@@ -13,7 +14,6 @@ type Key struct {
 	Cell      *Cell
 	revokedAt atomic.Int64 // Unix ms; 0: active
 	used      atomic.Int64 // minutes since 1970; 0: never
-	dirty     atomic.Bool
 	Kind      Kind
 	Origins   []string // canonical; browser keys only
 
@@ -21,9 +21,10 @@ type Key struct {
 	Prefix    string // PrefixLen characters
 	Label     string
 	CreatedAt int64 // Unix ms
-	next      *Key
 
-	_ [48]byte // pads to three whole cache lines, so that the first is never split
+	dirty link[Key] // on the book's list of keys to drain
+
+	_ [40]byte // pads to three whole cache lines, so that the first is never split
 }
 
 // RevokedAt returns when the key was revoked, in Unix ms; 0: it is active.
@@ -83,9 +84,9 @@ type Book struct {
 	// packed; 0: this node is alone.
 	burst atomic.Uint64
 
-	dirtyCells atomic.Pointer[Cell]
-	dirtyKeys  atomic.Pointer[Key]
-	asking     atomic.Pointer[Cell]
+	dirtyCells list[Cell]
+	dirtyKeys  list[Key]
+	asking     list[Cell] // for tokens of a burst limit that nodes share
 	wake       chan struct{}
 }
 
@@ -256,52 +257,21 @@ func (b *Book) Touch(k *Key, now int64) {
 		return
 	}
 	k.used.Store(minute)
-	if k.dirty.CompareAndSwap(false, true) {
-		push(&b.dirtyKeys, k, &k.next)
-	}
+	b.dirtyKeys.add(k, &k.dirty)
 }
 
 // markDirty puts a cell on the list of cells to drain.
-func (b *Book) markDirty(c *Cell) {
-	if !c.dirty.Load() && c.dirty.CompareAndSwap(false, true) {
-		push(&b.dirtyCells, c, &c.next)
-	}
-}
-
-// push adds an element to a lock-free stack. The single consumer takes the whole
-// stack at once, so there is no ABA problem.
-func push[T any](head *atomic.Pointer[T], e *T, next **T) {
-	for {
-		*next = head.Load()
-		if head.CompareAndSwap(*next, e) {
-			return
-		}
-	}
-}
+func (b *Book) markDirty(c *Cell) { b.dirtyCells.add(c, &c.dirty) }
 
 // Dirty appends the cells marked since the last call, each once, and unmarks them
 // (meter). A later change marks a cell again.
 func (b *Book) Dirty(dst []*Cell) []*Cell {
-	for c := b.dirtyCells.Swap(nil); c != nil; {
-		next := c.next
-		c.next = nil
-		c.dirty.Store(false)
-		dst = append(dst, c)
-		c = next
-	}
-	return dst
+	return slices.AppendSeq(dst, b.dirtyCells.takeAll(func(c *Cell) *link[Cell] { return &c.dirty }))
 }
 
 // DirtyKeys does the same for the keys noted by Touch (meter).
 func (b *Book) DirtyKeys(dst []*Key) []*Key {
-	for k := b.dirtyKeys.Swap(nil); k != nil; {
-		next := k.next
-		k.next = nil
-		k.dirty.Store(false)
-		dst = append(dst, k)
-		k = next
-	}
-	return dst
+	return slices.AppendSeq(dst, b.dirtyKeys.takeAll(func(k *Key) *link[Key] { return &k.dirty }))
 }
 
 // Want asks metering for a lease, and returns a channel that is closed when

@@ -148,7 +148,7 @@ func TestTouch(t *testing.T) {
 		b.Admit(other, now+(5+minute)*minuteNs)
 	}
 	seen := map[*Key]int{}
-	for next := b.dirtyKeys.Load(); next != nil && seen[next] < 2; next = next.next {
+	for next := b.dirtyKeys.head.Load(); next != nil && seen[next] < 2; next = next.dirty.next {
 		seen[next]++
 	}
 	if seen[k] != 1 || seen[other] != 1 {

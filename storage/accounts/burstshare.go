@@ -118,19 +118,13 @@ type Asked struct {
 // noteAsked counts a request for a token.
 func (b *Book) noteAsked(c *Cell) {
 	c.asked.Add(1)
-	if !c.asking.Load() && c.asking.CompareAndSwap(false, true) {
-		push(&b.asking, c, &c.nextAsking)
-	}
+	b.asking.add(c, &c.asking)
 }
 
 // TakeAsked appends the accounts that asked for tokens since the last call (sharer).
 func (b *Book) TakeAsked(dst []Asked) []Asked {
-	for c := b.asking.Swap(nil); c != nil; {
-		next := c.nextAsking
-		c.nextAsking = nil
-		c.asking.Store(false)
+	for c := range b.asking.takeAll(func(c *Cell) *link[Cell] { return &c.asking }) {
 		dst = append(dst, Asked{c, c.asked.Swap(0)})
-		c = next
 	}
 	return dst
 }

@@ -14,8 +14,7 @@ type Cell struct {
 	terms  atomic.Pointer[Terms]
 	tat    atomic.Int64 // GCRA: when the bucket will be full, on the quota clock
 	slots  [2]slot      // by parity of the month
-	dirty  atomic.Bool  // on the book's list of cells to drain
-	next   *Cell        // in that list
+	dirty  link[Cell]   // on the book's list of cells to drain
 	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
 	woken  atomic.Pointer[chan struct{}]
 	// reserved is, for each slot, how far the lease was ahead of the bill when the
@@ -26,10 +25,9 @@ type Cell struct {
 	share [2]atomic.Pointer[Share]
 	// burst is the share of the burst limit in a cluster, packed; 0: that of the book. asked
 	// counts requests for tokens, and is only used in a cluster.
-	burst      atomic.Uint64
-	asked      atomic.Int64
-	asking     atomic.Bool // on the book's list of cells that asked
-	nextAsking *Cell       // in that list
+	burst  atomic.Uint64
+	asked  atomic.Int64
+	asking link[Cell] // on the book's list of cells that asked
 
 	ID        uint64
 	Name      string
