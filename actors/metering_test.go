@@ -131,7 +131,7 @@ func (r *rig) reserve(t *accounts.Ticket, units int64) accounts.Verdict {
 	r.t.Helper()
 	v := r.reg.Book().Reserve(t, units)
 	if v == accounts.Unleased {
-		woken := r.reg.Book().Want(t.Key.Cell)
+		woken := r.reg.Book().RequestLease(t.Key.Cell)
 		r.meter.Drain(r.now, r.now+r.skew)
 		<-woken
 		v = r.reg.Book().Reserve(t, units)
@@ -263,7 +263,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 				ticket := r.reg.Book().Admit(k, now)
 				v := r.reg.Book().Reserve(&ticket, units)
 				for v == accounts.Unleased {
-					<-r.reg.Book().Want(k.Cell)
+					<-r.reg.Book().RequestLease(k.Cell)
 					v = r.reg.Book().Reserve(&ticket, units)
 				}
 				if v == accounts.Granted {

@@ -201,7 +201,7 @@ func TestBatches(t *testing.T) {
 	r.meter.store.flush = func(*storage.AccountsFlush) error { return errors.New("broken") }
 	r.spend(keys[0], 1, 1)
 	for range 2 {
-		r.reg.Book().Want(keys[0].Cell)
+		r.reg.Book().RequestLease(keys[0].Cell)
 		r.now += int64(testFlush)
 		if err := r.meter.Drain(r.now, r.now); err == nil {
 			t.Error("Drain hides that a batch failed")

@@ -82,7 +82,7 @@ func BenchmarkWake(b *testing.B) {
 		began := time.Now()
 		ticket := a.book.Admit(a.keys[i%len(a.keys)], meter.clock.At(began))
 		for a.book.Reserve(&ticket, 1) == accounts.Unleased {
-			<-a.book.Want(ticket.Key.Cell)
+			<-a.book.RequestLease(ticket.Key.Cell)
 		}
 		waits = append(waits, time.Since(began))
 		a.book.Settle(&ticket, accounts.RoutePositions, 1)
@@ -108,7 +108,7 @@ func BenchmarkDrain(b *testing.B) {
 			if v := a.book.Reserve(&ticket, 1); v == accounts.Granted {
 				a.book.Settle(&ticket, accounts.RoutePositions, 1)
 			} else {
-				a.book.Want(k.Cell)
+				a.book.RequestLease(k.Cell)
 			}
 		}
 	}

@@ -273,7 +273,7 @@ func TestMeteringActor(t *testing.T) {
 			began := time.Now()
 			ticket := r.reg.Book().Admit(k, r.meter.clock.At(began))
 			for r.reg.Book().Reserve(&ticket, 1) == accounts.Unleased {
-				<-r.reg.Book().Want(k.Cell)
+				<-r.reg.Book().RequestLease(k.Cell)
 			}
 			r.reg.Book().Settle(&ticket, accounts.RoutePositions, 1)
 			return time.Since(began)
@@ -286,7 +286,7 @@ func TestMeteringActor(t *testing.T) {
 
 		breaks.Store(true)
 		other := r.account("other", "free")
-		r.reg.Book().Want(other.Cell)
+		r.reg.Book().RequestLease(other.Cell)
 		time.Sleep(3 * testFlush)
 		if a.panics.Get() == 0 {
 			t.Error("no panic was counted")

@@ -269,7 +269,7 @@ func TestUnreadableMonth(t *testing.T) {
 	if v := r.spend(k, 10, 10); v == accounts.Granted {
 		t.Errorf("units were granted beyond an unknown use")
 	}
-	r.reg.Book().Want(k.Cell)
+	r.reg.Book().RequestLease(k.Cell)
 	r.now += int64(testFlush)
 	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
 		t.Errorf("Drain = %v; want the error of the read", err)

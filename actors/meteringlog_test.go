@@ -58,7 +58,7 @@ func TestMeteringLog(t *testing.T) {
 		}
 
 		f()
-		r.reg.Book().Want(k.Cell)
+		r.reg.Book().RequestLease(k.Cell)
 		fault := errors.New("broken")
 		broken.Store(&fault)
 		r.reg.Book().Touch(k, r.meter.clock.At(time.Now()))
@@ -154,7 +154,7 @@ func TestSlowDrainShows(t *testing.T) {
 
 		f("at the start", false)
 		takes = 3 * time.Second
-		r.reg.Book().Want(k.Cell)
+		r.reg.Book().RequestLease(k.Cell)
 		done := make(chan struct{})
 		go func() { defer close(done); m.drain() }()
 		time.Sleep(2 * time.Second)
@@ -193,7 +193,7 @@ func TestEveryWakeIsAnswered(t *testing.T) {
 			began := time.Now()
 			ticket := r.reg.Book().Admit(k, r.meter.clock.At(began))
 			for r.reg.Book().Reserve(&ticket, 1) == accounts.Unleased {
-				<-r.reg.Book().Want(k.Cell)
+				<-r.reg.Book().RequestLease(k.Cell)
 			}
 			r.reg.Book().Settle(&ticket, accounts.RoutePools, 1)
 			if took := time.Since(began); took != 0 {

@@ -149,7 +149,7 @@ func TestDiskStaysFull(t *testing.T) {
 	r := newRigOn(t, disk, testStart)
 	k := r.account("acme", "small")
 	disk.setFree(0)
-	r.reg.Book().Want(k.Cell)
+	r.reg.Book().RequestLease(k.Cell)
 	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
 		t.Errorf("a lease on a full disk = %v; want no space", err)
 	}
@@ -189,8 +189,8 @@ func TestNoPartOfABatch(t *testing.T) {
 	}
 	r.onBatch(func(*storage.AccountsFlush) { written++ })
 
-	r.reg.Book().Want(good.Cell)
-	r.reg.Book().Want(bad.Cell)
+	r.reg.Book().RequestLease(good.Cell)
+	r.reg.Book().RequestLease(bad.Cell)
 	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) || written != 0 {
 		t.Errorf("Drain = %v, %d batches; want the error of the read and none", err, written)
 	}

@@ -50,7 +50,7 @@ func TestMeteringActorPanics(t *testing.T) {
 			began := time.Now()
 			ticket := r.reg.Book().Admit(k, r.meter.clock.At(began))
 			for r.reg.Book().Reserve(&ticket, 1) == accounts.Unleased {
-				<-r.reg.Book().Want(k.Cell)
+				<-r.reg.Book().RequestLease(k.Cell)
 			}
 			r.reg.Book().Settle(&ticket, accounts.RoutePositions, 1)
 			if waited := time.Since(began); waited > testFlush {

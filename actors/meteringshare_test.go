@@ -107,7 +107,7 @@ func TestOthersAreToldOfIdleAccounts(t *testing.T) {
 	r = r.crash(0)
 	s = &share{r: r, allowance: 1 << 40}
 	r.meter.Leases = s
-	r.reg.Book().Want(r.key("small").Cell)
+	r.reg.Book().RequestLease(r.key("small").Cell)
 	r.drain()
 	if want := []string{"small 2026-12: 1000 of 1000, idle false"}; !slices.Equal(s.told, want) {
 		t.Errorf("after a restart told %q; want %q", s.told, want)
@@ -125,7 +125,7 @@ func TestMonthIsReadOnce(t *testing.T) {
 	}
 
 	for range 3 { // nothing is used, so nothing is written
-		r.reg.Book().Want(k.Cell)
+		r.reg.Book().RequestLease(k.Cell)
 		r.pass(testFlush)
 	}
 	if read != 1 {
@@ -157,7 +157,7 @@ func TestSharedQuota(t *testing.T) {
 	}
 
 	s.waits = true
-	woken := r.reg.Book().Want(k.Cell)
+	woken := r.reg.Book().RequestLease(k.Cell)
 	f := func(what string, want bool) {
 		t.Helper()
 		r.pass(testFlush)
@@ -199,7 +199,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 		k := r.account("acme", "growth")
 		r.spend(k, 10, 10)
 		s.allowance, s.waits = 10, true
-		woken := r.reg.Book().Want(k.Cell)
+		woken := r.reg.Book().RequestLease(k.Cell)
 		r.drain()
 		select {
 		case <-woken:
@@ -247,7 +247,7 @@ func TestWakesAreOneAttempt(t *testing.T) {
 		}
 		time.Sleep(testFlush / 4)
 		for _, k := range keys {
-			r.reg.Book().Want(k.Cell)
+			r.reg.Book().RequestLease(k.Cell)
 			synctest.Wait()
 		}
 		time.Sleep(testFlush / 2)

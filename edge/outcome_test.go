@@ -209,7 +209,7 @@ func (f *front) takeAll(key string) {
 	k := f.findKey(key)
 	for {
 		ticket := f.book.Admit(k, time.Now().Add(time.Minute).UnixNano())
-		if !ticket.Take() {
+		if !ticket.TakeToken() {
 			return
 		}
 	}

@@ -189,7 +189,7 @@ func (s *Server) settleRefused(r *request) {
 func (s *Server) sendFailure(r *request, e *render.Error) {
 	if r.admitted {
 		if e.Untaken {
-			r.ticket.PutBack()
+			r.ticket.PutBackToken()
 		}
 		if r.route == routeNone {
 			s.settleRefused(r)

@@ -97,7 +97,7 @@ func (f *front) admit(header []byte, t *accounts.Ticket) bool {
 		return false
 	}
 	*t = f.book.Admit(key, time.Now().UnixNano())
-	return t.Take() && f.book.Reserve(t, 1) == accounts.Granted
+	return t.TakeToken() && f.book.Reserve(t, 1) == accounts.Granted
 }
 
 // totalCap is where counting rows stops, as in the node's limits.

@@ -32,11 +32,11 @@ func (g *Gate) Admit(ctx *fasthttp.RequestCtx, now time.Time) (Ticket, *render.E
 	if err := checkOrigin(ctx, key); err != nil {
 		// A 403 reports the burst bucket without taking a token from it.
 		g.metrics.origin.Inc()
-		t.Look()
+		t.PeekBurst()
 		g.Refuse(ctx, &t)
 		return t, err
 	}
-	if !t.Take() {
+	if !t.TakeToken() {
 		g.metrics.burst.Inc()
 		g.Refuse(ctx, &t)
 		return t, errBurst(&t)

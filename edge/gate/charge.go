@@ -80,7 +80,7 @@ func (g *Gate) awaitLease(t *Ticket, units int64, renewed bool) accounts.Verdict
 
 	for {
 		select {
-		case <-g.book.Want(t.Key.Cell):
+		case <-g.book.RequestLease(t.Key.Cell):
 		case <-timeout:
 			return accounts.Unleased
 		}

@@ -69,7 +69,7 @@ func benchmarkRequest(b *testing.B, each int) {
 			b.Fatal(reason)
 		}
 		t := book.Admit(k, now)
-		if !t.Take() {
+		if !t.TakeToken() {
 			continue
 		}
 		if v := book.Reserve(&t, 1); v != Granted {

@@ -151,21 +151,21 @@ func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.used.Store(usedMinute)
 	b.keys.add(prefixHash([]byte(k.Prefix)), k, k.Cell)
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
-		b.List(k, 1)
+		b.CountOrigins(k, 1)
 	}
 }
 
 // Revoke revokes a key for every later request (writer).
 func (b *Book) Revoke(k *Key, at int64) {
 	if k.revokedAt.Load() == 0 && !k.Cell.Terms().Suspended {
-		b.List(k, -1)
+		b.CountOrigins(k, -1)
 	}
 	k.revokedAt.Store(at)
 }
 
-// List changes the count of active keys at each origin of a key (writer): by +1
+// CountOrigins changes the count of active keys at each origin of a key (writer): by +1
 // when the key becomes usable, by -1 when it no longer is.
-func (b *Book) List(k *Key, by int64) {
+func (b *Book) CountOrigins(k *Key, by int64) {
 	for _, o := range k.Origins {
 		h := originHash([]byte(o))
 		l, _ := b.origins.find(h, func(l *listing) bool { return l.origin == o })
@@ -274,9 +274,9 @@ func (b *Book) DirtyKeys(dst []*Key) []*Key {
 	return slices.AppendSeq(dst, b.dirtyKeys.takeAll(func(k *Key) *link[Key] { return &k.dirty }))
 }
 
-// Want asks metering for a lease, and returns a channel that is closed when
+// RequestLease asks metering for a lease, and returns a channel that is closed when
 // metering has tried. It is the only place where a request waits.
-func (b *Book) Want(c *Cell) <-chan struct{} {
+func (b *Book) RequestLease(c *Cell) <-chan struct{} {
 	ch := c.woken.Load()
 	for ch == nil {
 		fresh := make(chan struct{})
@@ -295,5 +295,5 @@ func (b *Book) wakeMeter() {
 	}
 }
 
-// Wakes returns the channel on which Want wakes metering.
+// Wakes returns the channel on which RequestLease wakes metering.
 func (b *Book) Wakes() <-chan struct{} { return b.wake }

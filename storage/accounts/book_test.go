@@ -184,7 +184,7 @@ func TestAllocations(t *testing.T) {
 		now += int64(time.Minute)
 		k, _ := book.Resolve(header)
 		ticket := book.Admit(k, now)
-		if !ticket.Take() {
+		if !ticket.TakeToken() {
 			t.Error("no token")
 		}
 		book.SetAlive(now)

@@ -128,10 +128,10 @@ func TestFastestPlan(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 1_000_000_000, Burst: 5, MaxAPIKeys: 1}, 0)
 	now := testMonth.Start().UnixNano()
 	ticket := b.Admit(k, now)
-	if ticket.Look(); ticket.Burst != (Burst{Left: 5}) || !ticket.Terms.Paced() || !ticket.Terms.Limited() {
+	if ticket.PeekBurst(); ticket.Burst != (Burst{Left: 5}) || !ticket.Terms.Paced() || !ticket.Terms.Limited() {
 		t.Errorf("a look: %+v; want 5 requests left", ticket.Burst)
 	}
-	if !ticket.Take() || ticket.Burst != (Burst{Left: 4, FullNs: 1}) {
+	if !ticket.TakeToken() || ticket.Burst != (Burst{Left: 4, FullNs: 1}) {
 		t.Errorf("a request: %+v; want 4 left", ticket.Burst)
 	}
 }
@@ -174,7 +174,7 @@ func TestUsedUpLease(t *testing.T) {
 		for i, want := range []Verdict{Granted, want} {
 			b.Dirty(nil)
 			ticket := b.Admit(k, now)
-			if took := ticket.Take(); took != (i == 0 || p.Burst == 0) {
+			if took := ticket.TakeToken(); took != (i == 0 || p.Burst == 0) {
 				t.Errorf("plan %+v, request %d: took a token %t", p, i+1, took)
 			}
 			if got := b.Reserve(&ticket, 10); got != want || len(b.Dirty(nil)) != 1 {
@@ -200,7 +200,7 @@ func TestAllWaitersAreWoken(t *testing.T) {
 			done.Go(func() {
 				ready.Done()
 				<-start
-				waiters <- b.Want(k.Cell)
+				waiters <- b.RequestLease(k.Cell)
 			})
 		}
 		ready.Wait()
@@ -272,7 +272,7 @@ func TestRevokedWhileSuspended(t *testing.T) {
 	}
 	suspend := func(suspended bool, by int64, keys ...*Key) {
 		for _, key := range keys {
-			b.List(key, by)
+			b.CountOrigins(key, by)
 		}
 		b.SetTerms(k.Cell, NewTerms(&k.Cell.Terms().Plan, suspended))
 	}

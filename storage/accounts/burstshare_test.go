@@ -18,7 +18,7 @@ func TestBurstShare(t *testing.T) {
 	left := func(want int64) {
 		t.Helper()
 		ticket := b.Admit(k, now)
-		if ticket.Look(); ticket.Burst.Left != want {
+		if ticket.PeekBurst(); ticket.Burst.Left != want {
 			t.Errorf("%d tokens are left; want %d", ticket.Burst.Left, want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestBurstShare(t *testing.T) {
 		t.Helper()
 		for got := 0; ; got++ {
 			ticket := b.Admit(k, now)
-			if !ticket.Take() {
+			if !ticket.TakeToken() {
 				if got != want || ticket.Burst.RetryNs <= 0 {
 					t.Errorf("%d tokens were taken, then one after %d ns; want %d", got, ticket.Burst.RetryNs, want)
 				}
@@ -94,12 +94,12 @@ func TestShareOfNothing(t *testing.T) {
 		b.SetNoBurst()
 		b.SetBurst(k.Cell, all, now-int64(time.Hour))
 		b.SetBurst(k.Cell, BurstShare{Nodes: 2}, now)
-		if ticket := b.Admit(k, now); ticket.Take() != admitted {
+		if ticket := b.Admit(k, now); ticket.TakeToken() != admitted {
 			t.Errorf("plan %+v without a part: admitted %t", plan, !admitted)
 		}
 		b.SetBurst(k.Cell, all, now+1000)
 		ticket := b.Admit(k, now+1000)
-		if ticket.Look(); ticket.Burst.Left != left {
+		if ticket.PeekBurst(); ticket.Burst.Left != left {
 			t.Errorf("plan %+v: %d tokens are left; want %d", plan, ticket.Burst.Left, left)
 		}
 	}
@@ -117,12 +117,12 @@ func TestEmptyBucketOfManyNodes(t *testing.T) {
 	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 1}, now-int64(time.Hour))
 	ticket := b.Admit(k, now)
 	for range 21 {
-		ticket.Take()
+		ticket.TakeToken()
 	}
 
 	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 10}, now)
 	later := b.Admit(k, now)
-	if later.Take() || later.Burst.RetryNs != int64(time.Second) {
+	if later.TakeToken() || later.Burst.RetryNs != int64(time.Second) {
 		t.Errorf("a token comes after %s; want a second", time.Duration(later.Burst.RetryNs))
 	}
 }
@@ -204,7 +204,7 @@ func TestWhoAsks(t *testing.T) {
 		}
 		for range 3 {
 			ticket := b.Admit(k, testMonth.Start().UnixNano())
-			ticket.Take()
+			ticket.TakeToken()
 		}
 		if asked := b.TakeAsked(nil); len(asked) != want {
 			t.Errorf("plan %+v, shared %t: %+v asked; want %d", plan, shared, asked, want)

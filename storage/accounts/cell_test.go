@@ -33,7 +33,7 @@ func TestBurst(t *testing.T) {
 		now += int64(after)
 
 		ticket := b.Admit(k, now)
-		got := ticket.Take()
+		got := ticket.TakeToken()
 		want := Burst{left, int64(full), int64(retry)}
 		if got != ok || ticket.Burst != want {
 			t.Errorf("after %s: %v, %+v; want %v, %+v", after, got, ticket.Burst, ok, want)
@@ -50,11 +50,11 @@ func TestBurst(t *testing.T) {
 	f(1*time.Second, true, 4, 1200*time.Millisecond, 0)
 	f(time.Hour, true, 9, 200*time.Millisecond, 0)
 	ticket := b.Admit(k, now)
-	if ticket.Look(); ticket.Burst != (Burst{9, int64(200 * time.Millisecond), 0}) {
+	if ticket.PeekBurst(); ticket.Burst != (Burst{9, int64(200 * time.Millisecond), 0}) {
 		t.Errorf("a look: %+v; want 9 left and none taken", ticket.Burst)
 	}
 
-	if ticket.PutBack(); ticket.Burst != (Burst{10, 0, 0}) {
+	if ticket.PutBackToken(); ticket.Burst != (Burst{10, 0, 0}) {
 		t.Errorf("a token is put back: %+v; want a full bucket", ticket.Burst)
 	}
 }
@@ -70,7 +70,7 @@ func TestBurstConcurrent(t *testing.T) {
 		clients.Go(func() {
 			for {
 				ticket := b.Admit(k, now)
-				if !ticket.Take() {
+				if !ticket.TakeToken() {
 					return
 				}
 				taken.Add(1)
@@ -325,7 +325,7 @@ func TestFullDisk(t *testing.T) {
 func TestWakes(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 0)
 	k.Cell.Wake() // nobody waits
-	first, second := b.Want(k.Cell), b.Want(k.Cell)
+	first, second := b.RequestLease(k.Cell), b.RequestLease(k.Cell)
 	if first != second {
 		t.Error("two waiters have two channels; want one")
 	}
@@ -346,7 +346,7 @@ func TestWakes(t *testing.T) {
 		t.Error("the waiters were not woken")
 	}
 
-	if again := b.Want(k.Cell); again == first {
+	if again := b.RequestLease(k.Cell); again == first {
 		t.Error("a new waiter got the channel of an old wake")
 	}
 }

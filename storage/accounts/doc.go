@@ -7,7 +7,7 @@
 // or sends a message:
 //
 //	Resolve -> *Key -> Cell     find the key: checksum, hash, one probe
-//	Take                        take a burst token (GCRA on one word)
+//	TakeToken                   take a burst token (GCRA on one word)
 //	Reserve                     hold units of the quota before the work
 //	Settle                      bill the units or give them back
 //

@@ -10,7 +10,8 @@ const (
 	Granted Verdict = iota
 	// OverQuota: fewer units than asked for are left this month.
 	OverQuota
-	// Unleased: the account has no lease, or nothing was written for long. Wait for one (Book.Want) and try again.
+	// Unleased: the account has no lease, or nothing was written for long. Wait for one
+	// (Book.RequestLease) and try again.
 	Unleased
 	// Exhausted: the lease was used up before the next flush.
 	Exhausted

@@ -32,8 +32,8 @@ func (b *Book) Renew(t *Ticket, now int64) {
 	t.Terms, t.Span, t.Now = t.Key.Cell.Terms(), b.calendar.Load().At(now), now
 }
 
-// Take takes a burst token. It returns false if there is none; see Ticket.Burst.
-func (t *Ticket) Take() bool {
+// TakeToken takes a burst token. It returns false if there is none; see Ticket.Burst.
+func (t *Ticket) TakeToken() bool {
 	if t.share.Nodes > 0 && t.Terms.Paced() {
 		t.book.noteAsked(t.Key.Cell)
 	}
@@ -41,19 +41,19 @@ func (t *Ticket) Take() bool {
 	return t.Burst.RetryNs == 0
 }
 
-// PutBack gives back the token that Take took, for a request that was refused
+// PutBackToken gives back the token of TakeToken, for a request that was refused
 // before its work began.
-func (t *Ticket) PutBack() {
+func (t *Ticket) PutBackToken() {
 	t.Key.Cell.putToken(t.Terms, t.share)
-	t.Look()
+	t.PeekBurst()
 }
 
 // Nodes returns how many nodes share the burst limit; 0: this one has it alone.
 func (t *Ticket) Nodes() int64 { return t.share.Nodes }
 
-// Look sets Burst without taking a token, for a request that is refused before
-// Take.
-func (t *Ticket) Look() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.share, t.Now) }
+// PeekBurst sets Burst without taking a token, for a request that is refused before
+// TakeToken.
+func (t *Ticket) PeekBurst() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.share, t.Now) }
 
 // Reserve holds units before the request is processed. Only Granted holds any. An
 // account without a burst limit that used up its lease is Unleased, not Exhausted:

@@ -27,7 +27,7 @@ func BenchmarkAdmit(b *testing.B) {
 			b.Fatal(why)
 		}
 		t := book.Admit(key, now)
-		if !t.Take() {
+		if !t.TakeToken() {
 			continue
 		}
 		if got := book.Reserve(&t, 1); got != Granted {

@@ -144,7 +144,7 @@ func (at *account) listOrigins(b *accounts.Book, suspended bool) {
 	}
 	for _, k := range at.keys {
 		if k.RevokedAt() == 0 {
-			b.List(k, by)
+			b.CountOrigins(k, by)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (s *session) ask(ctx context.Context) {
 			now := time.Now()
 			ticket := s.book.Admit(s.key, s.clock.At(now))
 
-			if ticket.Take() {
+			if ticket.TakeToken() {
 				s.took.mu.Lock()
 				s.took.list = append(s.took.list, now)
 				s.took.mu.Unlock()

@@ -168,7 +168,7 @@ func (m *model) ask(account int) {
 			ticket := n.book.Admit(n.keys[account], m.now)
 			n.asked[account]++
 
-			if ticket.Take() {
+			if ticket.TakeToken() {
 				total++
 				n.took[account]++
 			}

@@ -367,7 +367,7 @@ func TestNeeds(t *testing.T) {
 		t.Helper()
 		for range asked {
 			ticket := n.book.Admit(n.keys[0], now)
-			ticket.Take()
+			ticket.TakeToken()
 		}
 		s.countNeeds()
 		if got := s.accounts[1]; got == nil && want >= 0 || got != nil && got.need != want {

@@ -174,7 +174,7 @@ func (e *engine) ask(account string, timeout time.Duration) (*accounts.Ticket, a
 			return &ticket, v
 		}
 		select {
-		case <-book.Want(ticket.Key.Cell):
+		case <-book.RequestLease(ticket.Key.Cell):
 		case <-time.After(time.Until(end)):
 		case <-e.ctx.Done():
 			return &ticket, v
