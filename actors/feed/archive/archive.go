@@ -218,7 +218,10 @@ type Status struct {
 func (a *Archive) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := Status{Segments: len(a.segments), Damages: int(a.m.damages.Get()), Holes: a.holes()}
+	st := Status{Segments: len(a.segments), Damages: int(a.m.damages.Get())}
+	for _, h := range a.holes() {
+		st.Holes = append(st.Holes, h.blocks())
+	}
 	for i, s := range a.segments {
 		if i == 0 {
 			st.Base = s.base
@@ -244,15 +247,33 @@ func (s *Status) Whole(start uint64) bool {
 	return s.Head.Number > 0 && s.Base.Number < max(start, 1) && len(s.Holes) == 0
 }
 
-// holes lists the blocks that are missing between the segments.
-func (a *Archive) holes() (list []Range) {
+// hole is blocks that are missing between two segments.
+type hole struct {
+	after market.Head
+	until uint64
+}
+
+func (h *hole) blocks() Range { return Range{h.after.Number + 1, h.until} }
+
+// holes lists what is missing between the segments, ascending.
+func (a *Archive) holes() (list []hole) {
 	for i := 1; i < len(a.segments); i++ {
-		end, next := a.endOf(a.segments[i-1]).Number, a.segments[i].base.Number
-		if end < next {
-			list = append(list, Range{end + 1, next})
+		after, next := a.endOf(a.segments[i-1]), a.segments[i].base.Number
+		if after.Number < next {
+			list = append(list, hole{after, next})
 		}
 	}
 	return list
+}
+
+// firstHole returns the hole with the lowest blocks, or nil.
+func (a *Archive) firstHole() *hole {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if list := a.holes(); len(list) > 0 {
+		return &list[0]
+	}
+	return nil
 }
 
 // endOf returns the last block of a segment, what is pending included.
@@ -336,22 +357,4 @@ func (a *Archive) tail() (e ending) {
 		e.finalized = max(e.finalized, s.finalized)
 	}
 	return e
-}
-
-// hole is blocks that are missing between two segments.
-type hole struct {
-	after market.Head
-	until uint64
-}
-
-func (a *Archive) firstHole() *hole {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i := 1; i < len(a.segments); i++ {
-		after, next := a.endOf(a.segments[i-1]), a.segments[i].base.Number
-		if after.Number < next {
-			return &hole{after, next}
-		}
-	}
-	return nil
 }

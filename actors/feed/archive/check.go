@@ -31,7 +31,8 @@ func (a *Archive) Check() (findings []string, err error) {
 		}
 	}
 	for _, hole := range a.holes() {
-		findings = append(findings, fmt.Sprintf("the archive lacks blocks %s; a running node fetches them again", hole))
+		findings = append(findings,
+			fmt.Sprintf("the archive lacks blocks %s; a running node fetches them again", hole.blocks()))
 	}
 	return findings, nil
 }
