@@ -19,7 +19,7 @@ import (
 	"tidemark/rankings/value"
 )
 
-// maxPoll is the longest pause between two looks at a chain's head.
+// maxPoll is the longest pause between two polls of a chain's head.
 const maxPoll = time.Second
 
 // chainSpecs are the chains to run. full reports whether the disk has too little space

@@ -298,7 +298,7 @@ func TestTakenReceipts(t *testing.T) {
 	}
 }
 
-// The head is looked at again after a poll: what changed meanwhile is not taken.
+// The head is read again after a poll: what changed meanwhile is not taken.
 func TestLooksAgain(t *testing.T) {
 	c := busy(20)
 	n := newNode(t, c)
@@ -315,7 +315,7 @@ func TestLooksAgain(t *testing.T) {
 			return last
 		}
 		step.Head = list[0].head()
-		fails(t, what, l.f.lookAgain(t.Context(), l.f.sources[0], &step, before, span), problem)
+		fails(t, what, l.f.confirmSpan(t.Context(), l.f.sources[0], &step, before, span), problem)
 		return step
 	}
 	other := n.block("18").(object)

@@ -35,7 +35,7 @@ type Config struct {
 	FetchAheadBytes int64  // what may be read before it is wanted; 0: 256 MiB
 
 	MaxHeadAge time.Duration // an older head confirms nothing; 0: off
-	Poll       time.Duration // between two looks at the head; 0: 1 s
+	Poll       time.Duration // between two polls of the head; 0: 1 s
 
 	Clock   endpoint.Clock
 	Rand    func() float64 // in [0, 1), for jitter; nil: math/rand
@@ -81,7 +81,7 @@ type Feed struct {
 	singlyBelow uint64    // before this block they are read one by one
 	pollSize    uint64    // blocks of the next poll
 	proofs      proofs
-	looked      time.Time // when the head was last looked at, beside subscriptions
+	polled      time.Time // when the head was last polled, beside subscriptions
 	logsDue     time.Time // when logs of shown blocks may be asked for again
 	doubts      int       // how often in a row logs did not explain shown blocks
 	pace        speed
@@ -183,7 +183,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	case <-ctx.Done():
 		return feed.Step{}, ctx.Err()
 	}
-	if err := f.awaitNextLook(ctx); err != nil {
+	if err := f.awaitNextPoll(ctx); err != nil {
 		return feed.Step{}, err
 	}
 
@@ -193,7 +193,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	switch {
 	case err == nil:
 		f.failures = 0
-		f.due = f.nextLook(started, &step)
+		f.due = f.nextPoll(started, &step)
 	case ctx.Err() == nil:
 		f.failures++
 		f.noteError(err)
@@ -211,8 +211,8 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	return step, err
 }
 
-// awaitNextLook sleeps until the next look is due or a subscription tells of a head.
-func (f *Feed) awaitNextLook(ctx context.Context) error {
+// awaitNextPoll sleeps until the next poll is due or a subscription tells of a head.
+func (f *Feed) awaitNextPoll(ctx context.Context) error {
 	wait := f.due.Sub(f.cfg.Clock.Now())
 	if len(f.streams) == 0 || f.failures > 0 || wait <= 0 {
 		return f.cfg.Clock.Sleep(ctx, max(wait, 0))
@@ -228,17 +228,17 @@ func (f *Feed) awaitNextLook(ctx context.Context) error {
 }
 
 const (
-	// shorterPoll is the pause between two looks while the chain ends below the
+	// shorterPoll is the pause between two polls while the chain ends below the
 	// ledger's head: whether it stays so must be known within two seconds.
 	shorterPoll = 250 * time.Millisecond
-	// subscribedPolls is how many polls apart the head is looked at while a
-	// subscription is live.
+	// subscribedPolls is how many times rarer the head is polled while a subscription
+	// is live.
 	subscribedPolls = 5
 )
 
-// nextLook returns when to look at the head again: at once while there is more
+// nextPoll returns when to poll the head again: at once while there is more
 // to read.
-func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
+func (f *Feed) nextPoll(started time.Time, step *feed.Step) time.Time {
 	switch {
 	case step.RevertTo != nil || step.Span != nil && step.Span.To < step.Head.Number:
 		return time.Time{}
@@ -258,7 +258,7 @@ func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
 
 func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
 	anchors := c.Anchors
-	if f.followsShown(c) && f.cfg.Clock.Now().Sub(f.looked) < lookEvery {
+	if f.followsShown(c) && f.cfg.Clock.Now().Sub(f.polled) < shownPollEvery {
 		step := feed.Step{Finalized: f.outOfReach()}
 		if on := f.readAgain(ctx, anchors); on > 0 {
 			return f.revertTo(step, anchors[on]), nil
@@ -284,7 +284,7 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 		return f.revertTo(step, at), nil
 	}
 	f.rereadTokens(ctx, c.MissingTokens, at.Number)
-	if f.looked = f.cfg.Clock.Now(); f.shown.contradicts(head) {
+	if f.polled = f.cfg.Clock.Now(); f.shown.contradicts(head) {
 		f.shown.clear()
 	}
 	if f.followsShown(c) {

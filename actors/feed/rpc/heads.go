@@ -62,7 +62,7 @@ func (f *Feed) observeHead(ctx context.Context, at market.Head) (*observedHead, 
 }
 
 const (
-	// headTimeout bounds a look at the head, and headGrace how long the first
+	// headTimeout bounds a poll of the head, and headGrace how long the first
 	// answer waits for the others: a URL that hangs must not hold them up.
 	headTimeout = 5 * time.Second
 	headGrace   = 700 * time.Millisecond
@@ -101,7 +101,7 @@ func (f *Feed) readLatest(ctx context.Context, s *source) (*wireHeader, error) {
 }
 
 // maxJump is how far a head may be above what was known before its parent must
-// be shown. Sources that catch up move by less between two looks.
+// be shown. Sources that catch up move by less between two polls.
 const maxJump = 256
 
 // plausibleHeads drops heads far above all others and above what was known before

@@ -27,7 +27,7 @@ func deadStream(t *testing.T) *endpoint.HeadStream {
 	return s
 }
 
-// The head is looked at at once while there is more to read, soon while the chain ends below
+// The head is polled at once while there is more to read, soon while the chain ends below
 // the ledger, when logs are due, rarely beside a live subscription, and else one poll later.
 func TestNextLook(t *testing.T) {
 	_, ws := newTeller(t)
@@ -41,7 +41,7 @@ func TestNextLook(t *testing.T) {
 		t.Helper()
 		l.f.streams, l.f.shorter, l.f.logsDue, l.f.cfg.Poll = nil, time.Time{}, time.Time{}, time.Second
 		change(l.f)
-		next := l.f.nextLook(now, &step)
+		next := l.f.nextPoll(now, &step)
 		if atOnce := want < 0; next.IsZero() != atOnce || !atOnce && next.Sub(now) != want {
 			t.Errorf("%s: the next look is at %s, %s later; want %s", what, next, next.Sub(now), want)
 		}
@@ -139,7 +139,7 @@ func TestWokenByASubscription(t *testing.T) {
 		default:
 		}
 		before := l.clock.slept
-		if err := l.f.awaitNextLook(t.Context()); err != nil || l.clock.slept-before != want {
+		if err := l.f.awaitNextPoll(t.Context()); err != nil || l.clock.slept-before != want {
 			t.Errorf("%s: waited %s, %v; want %s", what, l.clock.slept-before, err, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestWokenByASubscription(t *testing.T) {
 	l.f.due = l.clock.read().Add(time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if err := l.f.awaitNextLook(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := l.f.awaitNextPoll(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("given up while it waits: %v", err)
 	}
 }

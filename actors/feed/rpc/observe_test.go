@@ -16,7 +16,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// A look at the head asks all at once, waits for the slow a while after the first answer, and
+// A poll of the head asks all at once, waits for the slow a while after the first answer, and
 // for none longer than its limit. Fallbacks are asked where there is no other source.
 func TestLooksAtTheHead(t *testing.T) {
 	f := func(what string, want int, took time.Duration, problem string, roles []Role, latency ...time.Duration) {

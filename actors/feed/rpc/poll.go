@@ -53,7 +53,7 @@ func (f *Feed) pollBlocks(
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
 	err = f.trySources(ctx, Live, to, func(s *source) error {
-		return f.lookAgain(ctx, s, &step, head, span)
+		return f.confirmSpan(ctx, s, &step, head, span)
 	})
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
@@ -125,10 +125,10 @@ func (f *Feed) walkHeaders(
 	return &headerWalk{headers, s}, nil
 }
 
-// lookAgain reads the span's last block and the head once more after everything
-// else was read: the block must still be there. It says what that shows of
-// the head.
-func (f *Feed) lookAgain(
+// confirmSpan reads the span's last block and the head once more after everything else
+// was read: the block must still be there. It sets what the second reading shows of the
+// head.
+func (f *Feed) confirmSpan(
 	ctx context.Context, s *source, step *feed.Step, before *observedHead, span *market.Span,
 ) error {
 	at := f.cfg.Clock.Now()

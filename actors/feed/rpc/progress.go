@@ -81,11 +81,11 @@ func (f *Feed) logProgress(p *feed.Progress, now time.Time) {
 	f.cfg.Log.Info("catching up", "chain", f.cfg.Chain, "block", p.At, "head", p.To,
 		"done", fmt.Sprintf("%.1f %%", done), "events", p.Events,
 		"events_per_second", int(p.EventsPerSecond),
-		"requests_per_second", fmt.Sprintf("%.1f", p.RequestsPerSecond), "left", InWords(p.ETA))
+		"requests_per_second", fmt.Sprintf("%.1f", p.RequestsPerSecond), "left", inWords(p.ETA))
 }
 
-// InWords says a duration as people do: about 3 hours.
-func InWords(d time.Duration) string {
+// inWords says a duration as people do: about 3 hours.
+func inWords(d time.Duration) string {
 	count := func(n float64, unit string) string {
 		if k := int(n + 0.5); k != 1 {
 			return fmt.Sprintf("about %d %ss", k, unit)

@@ -57,7 +57,7 @@ func TestProgress(t *testing.T) {
 func TestInWords(t *testing.T) {
 	f := func(d time.Duration, want string) {
 		t.Helper()
-		if got := InWords(d); got != want {
+		if got := inWords(d); got != want {
 			t.Errorf("%s: %s; want %s", d, got, want)
 		}
 	}

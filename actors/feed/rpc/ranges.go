@@ -69,25 +69,25 @@ func (f *Feed) completePiece(ctx context.Context, p *piece) error {
 		Blocks: blocksOf(read.blocks),
 	}
 	var work sync.WaitGroup
-	var dated, paid, described error
-	work.Go(func() { dated = f.dateBlocks(ctx, read) })
-	work.Go(func() { paid = f.fetchReceipts(ctx, read.blocks, read.to, &p.absent) })
-	span.Tokens, described = f.fetchTokens(ctx, span)
+	var timesErr, receiptsErr, tokensErr error
+	work.Go(func() { timesErr = f.dateBlocks(ctx, read) })
+	work.Go(func() { receiptsErr = f.fetchReceipts(ctx, read.blocks, read.to, &p.absent) })
+	span.Tokens, tokensErr = f.fetchTokens(ctx, span)
 	work.Wait()
 
-	if dated == nil && !timesFit(read.blocks, read.before.Time, span.Time) {
-		dated = movedError("the times of blocks %d to %d fall", read.from, read.to)
+	if timesErr == nil && !timesFit(read.blocks, read.before.Time, span.Time) {
+		timesErr = movedError("the times of blocks %d to %d fall", read.from, read.to)
 	}
 	switch {
-	case dated != nil:
-		if endpoint.KindOf(dated) == endpoint.Inconsistent {
+	case timesErr != nil:
+		if endpoint.KindOf(timesErr) == endpoint.Inconsistent {
 			p.read = nil
 		}
-		return dated
-	case paid != nil:
-		return fmt.Errorf("cannot read receipts: %w", paid)
-	case described != nil:
-		return fmt.Errorf("cannot read tokens: %w", described)
+		return timesErr
+	case receiptsErr != nil:
+		return fmt.Errorf("cannot read receipts: %w", receiptsErr)
+	case tokensErr != nil:
+		return fmt.Errorf("cannot read tokens: %w", tokensErr)
 	}
 	span.Blocks = blocksOf(read.blocks) // with their times and gas
 	p.span = span

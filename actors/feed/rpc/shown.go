@@ -18,7 +18,7 @@ import (
 // head, and their bloom filters say which may hold our events: the others cost no
 // request. Logs of several blocks are asked for at once and must explain what their
 // filters hint at; receipts are asked for only where an NFT changed. Now and then the
-// head is looked at as without a subscription, and what was taken from logs alone is
+// head is polled as without a subscription, and what was taken from logs alone is
 // read again.
 
 const (
@@ -30,8 +30,8 @@ const (
 	fastBlocks = 1.5
 	// shownFresh is how long a fast chain may show nothing before it is polled.
 	shownFresh = 3 * time.Second
-	// lookEvery is how often the head is looked at beside the subscription.
-	lookEvery = 30 * time.Second
+	// shownPollEvery is how often the head is polled beside the subscription.
+	shownPollEvery = 30 * time.Second
 	// gatherLogs is how far apart logs are asked for.
 	gatherLogs = 2500 * time.Millisecond
 	// maxDoubts is how often in a row logs may not explain their blocks before
@@ -132,7 +132,7 @@ func (f *Feed) followShown(
 	now := f.cfg.Clock.Now()
 	walk, seen, ok := f.shown.after(at, now)
 	if !ok {
-		return step, nil // replaced meanwhile: the next call looks at the head
+		return step, nil // replaced meanwhile: the next call polls the head
 	}
 	if len(walk) == 0 {
 		step.Head, step.Confirmed = at, f.shownAt(seen, at.Time)

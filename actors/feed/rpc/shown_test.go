@@ -440,7 +440,7 @@ func (l *follower) mineShown(n *fakeNode, logs ...object) {
 	l.f.due = time.Time{}
 }
 
-// Beside a subscription to a fast chain the head is looked at every half a minute, and what was
+// Beside a subscription to a fast chain the head is polled every half a minute, and what was
 // shown counts no longer if another block is there.
 func TestLooksBesideASubscription(t *testing.T) {
 	n, l := atShownHead(t)
@@ -458,9 +458,9 @@ func TestLooksBesideASubscription(t *testing.T) {
 	}
 
 	f("a moment later", 0, 0)
-	f("just before it is due", lookEvery-1-l.clock.read().Sub(l.f.looked), 0)
+	f("just before it is due", shownPollEvery-1-l.clock.read().Sub(l.f.polled), 0)
 	f("when it is due", 1, 2) // with the finalized block
-	f("again", lookEvery-1, 0)
+	f("again", shownPollEvery-1, 0)
 
 	other := *l.f.shown.list[len(l.f.shown.list)-1]
 	other.Hash = word{9}

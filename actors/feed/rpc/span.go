@@ -166,17 +166,9 @@ func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) 
 
 // ourLogs returns the logs of our contracts that are read.
 func (f *Feed) ourLogs(logs []wireLog) (out []wireLog) {
+	c := f.contracts()
 	for _, l := range logs {
-		topics := managerTopics
-		switch market.Address(l.Address) {
-		case f.cfg.PoolManager:
-		case f.cfg.PositionManager:
-			topics = positionTopics
-		default:
-			continue
-		}
-
-		if len(l.Topics) > 0 && slices.Contains(topics, market.Hash(l.Topics[0])) {
+		if len(l.Topics) > 0 && c.Reads(market.Address(l.Address), market.Hash(l.Topics[0])) {
 			out = append(out, l)
 		}
 	}

@@ -45,7 +45,7 @@ func (p *plan) habitOf(id uint64) habit {
 func (s *scene) mint() {
 	id := uint64(s.nHeld) + 1
 	h := s.habitOf(id)
-	if h == follower && s.moveFollower(id) {
+	if h == follower && s.moveFollower() {
 		return
 	}
 
@@ -153,8 +153,9 @@ func (s *scene) sandwich(p *pool, owner market.Address) {
 }
 
 // moveFollower moves an earlier follower that fell out of its range: it leaves the
-// old one and mints id around the price, in one transaction.
-func (s *scene) moveFollower(id uint64) bool {
+// old one and mints the next NFT around the price, in one transaction. It returns false if
+// there is none.
+func (s *scene) moveFollower() bool {
 	for range 6 {
 		if s.nHeld == 0 {
 			return false
