@@ -374,6 +374,52 @@ test("the guides can be read and copied, the reference tried", async () => {
   await done(page);
 });
 
+test("the reference shows and tries answers that are no JSON", async () => {
+  const page = await open(browser, node, "/docs/reference", { expected: [400] });
+  await page.locator("#exportPools").waitFor();
+  const part = async (id) => {
+    const route = page.locator(`#${id}`);
+    return {
+      route, curl: await route.locator(".try pre").first().innerText(), status: route.locator(".try .quiet"),
+      send: route.getByRole("button", { name: "Try it" }), answer: route.locator(".answer code"),
+    };
+  };
+
+  // The line to copy has the key wherever a key is needed, and nowhere else.
+  const { paths } = (await node.get("/openapi.json")).body;
+  for (const [path, { get }] of Object.entries(paths)) {
+    assert.equal((await part(get.operationId)).curl.includes("KC-APIKey"), get.security.length > 0, path);
+  }
+
+  // What the path lacks is asked for before a unit is spent on it.
+  const one = await part("getPosition");
+  assert.equal(await one.send.isDisabled(), true);
+  assert.match(await one.status.innerText(), /^Needs positionId\./);
+  await one.route.getByLabel("positionId", { exact: true }).fill("1");
+  await one.send.click();
+  await one.route.getByText(/^200, \d+ ms, 1 unit$/).waitFor();
+
+  const rows = await part("exportPools");
+  assert.match(await rows.answer.innerText(), /"end":true/);
+  await rows.route.getByLabel("fields", { exact: true }).fill("rank,fee");
+  await rows.send.click();
+  await rows.route.getByText(/^200, \d+ ms$/).waitFor();
+  assert.match(await rows.answer.innerText(), /^\{"rank":1,"fee":\d+\}\n/);
+
+  // A stream is let go of after its first events.
+  const stream = await part("stream");
+  assert.match(await stream.answer.innerText(), /^event: generation\n/);
+  await stream.send.click();
+  await stream.route.getByText(/^400, /).waitFor();
+  await stream.route.getByLabel("positions", { exact: true }).fill("1-1");
+  await stream.send.click();
+  await stream.route.getByText(/^200, \d+ ms, not read to its end$/).waitFor();
+  assert.match(await stream.answer.innerText(), /^event: generation\nid: 1:/);
+  await stream.route.getByLabel("Last-Event-ID", { exact: true }).fill("1:1");
+  assert.match((await part("stream")).curl, /^curl -N -H "KC-APIKey: \$KEY" -H "Last-Event-ID: 1:1" ".*\/v1\/stream\?positions=1-1"$/);
+  await done(page);
+});
+
 test("the reference is drawn however early its document comes", async () => {
   const page = await open(browser, node, "/docs/reference");
   const text = JSON.stringify((await node.get("/openapi.json")).body);
