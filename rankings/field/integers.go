@@ -16,6 +16,10 @@ func (c *Coder) U64(name string, v *uint64) {
 		return
 	}
 
+	if b := c.Buf; len(b) > 0 && b[0] < 1<<7 && c.Note == nil { // most of them are small
+		*v, c.Buf = uint64(b[0]), b[1:]
+		return
+	}
 	x, n := binary.Uvarint(c.Buf)
 	if n <= 0 || n > 1 && c.Buf[n-1] == 0 {
 		c.Fail(name)
@@ -186,6 +190,7 @@ func (c *Coder) readWords(name string, w []uint64) {
 		return
 	}
 
+	all := c.Buf[1:]
 	b := c.Take(name, 1+int(c.Buf[0]))
 	switch {
 	case b == nil:
@@ -195,14 +200,14 @@ func (c *Coder) readWords(name string, w []uint64) {
 		return
 	}
 
-	for i, b := 0, b[1:]; len(b) > 0; i++ {
-		if len(b) >= 8 {
-			w[i], b = binary.LittleEndian.Uint64(b), b[8:]
+	// A word is read as a whole where the record goes on for so long.
+	for i, n := 0, len(b)-1; n > 0; i, n = i+1, n-8 {
+		if rest := all[8*i:]; len(rest) >= 8 {
+			w[i] = binary.LittleEndian.Uint64(rest) & (math.MaxUint64 >> (64 - 8*min(n, 8)))
 			continue
 		}
-		for k, x := range b {
+		for k, x := range all[8*i : 8*i+n] {
 			w[i] |= uint64(x) << (8 * k)
 		}
-		break
 	}
 }
