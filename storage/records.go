@@ -129,7 +129,9 @@ func codeMinutes(c *field.Coder, m *market.Minutes) {
 			r = ringPart{}
 		}
 		codeRingPart(c, &r)
-		r.copyTo(m, part)
+		if c.Read {
+			r.copyTo(m, part)
+		}
 		if r.newest != 0 {
 			newest++
 		}
@@ -157,7 +159,9 @@ func codeTick(c *field.Coder, t *market.Tick) {
 	}
 	last := uint64(day)*market.HoursOfDay + uint64(hour)
 	c.Require("lastDay", last <= math.MaxUint32)
-	t.LastHour = uint32(last)
+	if c.Read {
+		t.LastHour = uint32(last)
+	}
 }
 
 func codePosition(c *field.Coder, p *market.Position) {

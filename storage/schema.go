@@ -159,7 +159,9 @@ func (k *bigEndian) U64(_ string, v *uint64) {
 func (k *bigEndian) I32(name string, v *int32) {
 	flipped := uint32(*v) ^ 1<<31
 	k.U32(name, &flipped)
-	*v = int32(flipped ^ 1<<31)
+	if k.read {
+		*v = int32(flipped ^ 1<<31)
+	}
 }
 
 // maxKeyLen is the length of a chain's longest key.

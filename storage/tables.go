@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"fmt"
 
 	"tidemark/rankings/field"
@@ -38,7 +37,8 @@ type table interface {
 	length(st *market.State) uint32
 	writeRows(w *writer, cut *Cut)
 	makeCold(f rowReader, st *market.State)
-	warm(st *market.State, stop func() bool)
+	// warm loads the rows of st, which makeCold has made.
+	warm(f rowReader, st *market.State, stop func() bool)
 	basis() basis
 	replica(st *market.State) replicated
 }
@@ -181,8 +181,6 @@ func (t *rows[T]) about() *tableLayout { return &t.tableLayout }
 
 func (t *rows[T]) length(st *market.State) uint32 { return t.of(st).Len() }
 
-func (t *rows[T]) warm(st *market.State, stop func() bool) { t.of(st).Warm(stop) }
-
 // key is the key of a part of a row.
 func (t *tableLayout) key(dst []byte, chain market.ChainID, row uint32, part int) []byte {
 	dst = appendRow(dst, chain, t.kind, row)
@@ -218,57 +216,6 @@ func (recordForm[T]) read(
 }
 
 func (recordForm[T]) current(*T) int { return 0 }
-
-// makeCold makes the table of st read its rows from the store when they are
-// asked for. References between rows are checked here, so that damage is
-// reported where it is and not as an index out of range somewhere else.
-func (t *rows[T]) makeCold(f rowReader, st *market.State) {
-	n := f.head.Rows[t.index]
-	*t.of(st) = market.Cold(n, func(first uint32, rows *[market.ChunkLen]T) {
-		if err := t.readChunk(f, first, rows[:min(n-first, market.ChunkLen)]); err != nil {
-			panic(f.s.reportDamage(f.chain, "table "+t.name, err))
-		}
-	})
-}
-
-// readChunk fills rows with the rows from first on, using one iterator.
-func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
-	var low, high, at [maxKeyLen]byte
-	upper := appendKind(high[:0], f.chain, t.kind+1)
-	if end := uint64(first) + uint64(len(rows)); end < 1<<32 {
-		upper = appendRow(high[:0], f.chain, t.kind, uint32(end))
-	}
-	it := iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
-	defer func() { err = errors.Join(err, it.Close()) }()
-
-	var c field.Coder // of all rows, because each one would be on the heap
-	it.First()
-	for i := range rows {
-		row, current := first+uint32(i), 0
-		for part := range t.parts {
-			key := t.key(at[:0], f.chain, row, part)
-			if !it.Valid() || string(it.Key()) != string(key) {
-				return errors.Join(fmt.Errorf("%s is missing", t.nameOf(row, part)), it.Error())
-			}
-			c = field.Reader(it.Value())
-			is, err := t.form.read(t, f, &c, part, &rows[i])
-			if err != nil {
-				return fmt.Errorf("%s: %w", t.nameOf(row, part), err)
-			}
-			if is {
-				current++
-			}
-			it.Next()
-		}
-		if err := t.checkRow(f.head, row, current, &rows[i]); err != nil {
-			return err
-		}
-	}
-	if t.pack != nil {
-		t.pack(rows)
-	}
-	return it.Error()
-}
 
 // checkRow checks a row after all of its parts were read.
 func (t *rows[T]) checkRow(h *head, row uint32, current int, r *T) error {

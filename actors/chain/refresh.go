@@ -21,13 +21,17 @@ const (
 
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block or blocks were read again: solve prices, value pools, build orders,
-// commit, put the view on the board. While the chain is syncing it only commits.
+// commit, put the view on the board. While the chain is syncing it only commits, and
+// returns before the cut is written if there is a Config.Beside.
 // pause is called every 100 µs or so of work, so that readers are not held up;
-// clock tells the time.
+// clock tells the time. Both may be called until the cut is written.
 //
-// After an error nothing was published and the ledger is ahead of the store:
-// the chain has to be restored.
+// After an error, also of the cut before, nothing was published and the ledger is
+// ahead of the store: the chain has to be restored.
 func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
+	if err := c.awaitCut(clock); err != nil {
+		return err
+	}
 	if !c.Unpublished() {
 		return nil
 	}
@@ -39,7 +43,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	c.markStale(st, changes, pause)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
-		return c.commit(cut, clock)
+		return c.commitBeside(cut, clock)
 	}
 
 	answers := c.external()
@@ -92,23 +96,6 @@ func (c *Chain) confirmedAt(head market.Head, now time.Time) (milli int64) {
 	}
 	return milli
 }
-
-func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
-	started := clock()
-	if err := c.syncArchive(); err != nil {
-		return err
-	}
-	if err := c.store.Commit(cut); err != nil {
-		return err
-	}
-	c.backlog = 0
-	c.committed = clock().Sub(started)
-	c.Metrics.commit.Update(c.committed.Seconds())
-	return nil
-}
-
-// LastCommit returns how long the last commit took.
-func (c *Chain) LastCommit() time.Duration { return c.committed }
 
 // solvePrices computes the price of every token, with the answers of the price
 // feed, and returns which changed; the pools of those are to be valued again.
@@ -248,6 +235,3 @@ func put[T any](t *market.Table[T], i uint32, row T) {
 func (c *Chain) Waiting() bool {
 	return c.view == nil && (c.status.Syncing || c.status.ChainHead.Number == 0)
 }
-
-// Backlog returns how many events wait to be committed.
-func (c *Chain) Backlog() int { return c.backlog }

@@ -224,8 +224,8 @@ func TestMetrics(t *testing.T) {
 	if err := follower.chain.Take(cut.batch, cut.note, cut.place, clock, func() {}); err != nil {
 		t.Fatal(err)
 	}
-	if events == 0 || writer.chain.LastCommit() != time.Second {
-		t.Errorf("%d events wait, a commit takes %s", events, writer.chain.LastCommit())
+	if events == 0 || writer.chain.Waited() != time.Second {
+		t.Errorf("%d events wait, it waited %s for the commit", events, writer.chain.Waited())
 	}
 	if got := writer.chain.Metrics.events.Get(); got != uint64(events) {
 		t.Errorf("%d events are counted; want %d", got, events)

@@ -84,13 +84,17 @@ func (f *Frozen[T]) Chunk(i uint32) []T {
 }
 
 // Warm loads every chunk into memory. It stops early when stop reports true.
-func (f *Frozen[T]) Warm(stop func() bool) {
+func (f *Frozen[T]) Warm(stop func() bool) { f.WarmBy(f.fault, stop) }
+
+// WarmBy is Warm by another Fault of the same rows. It is asked for chunks in ascending
+// order, by one reader, so that it may go on from the chunk before.
+func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
 	for i := range f.root {
 		if f.root[i].Load() == nil {
 			if stop() {
 				return
 			}
-			f.loadChunk(uint32(i))
+			f.loadChunkBy(fault, uint32(i))
 		}
 	}
 }
@@ -105,10 +109,12 @@ func (f *Frozen[T]) isWarm() bool {
 	return true
 }
 
-func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] {
+func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] { return f.loadChunkBy(f.fault, i) }
+
+func (f *Frozen[T]) loadChunkBy(fault Fault[T], i uint32) *chunk[T] {
 	// Another reader may load the same chunk; all use the one stored first.
 	c := new(chunk[T])
-	f.fault(i<<chunkBits, (*[ChunkLen]T)(c))
+	fault(i<<chunkBits, (*[ChunkLen]T)(c))
 	if !f.root[i].CompareAndSwap(nil, c) {
 		return f.root[i].Load()
 	}
