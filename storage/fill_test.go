@@ -222,6 +222,21 @@ func filledRows[T any](next numbers, t *ledger.Table[T], u *ledger.Undo) {
 	}
 }
 
+// storedStats are stats as a row has them: without what follows from prices.
+func storedStats(next numbers) market.PoolStats {
+	s := filled[market.PoolStats](next)
+	s.TVLUsd, s.FeeAPR, s.CurrentPrice, s.Unpriced, s.Unrealizable = 0, 0, 0, false, false
+	s.Held = [2]float64{float64(next(1 << 60)), float64(next(1 << 60))}
+	return s
+}
+
+// earlierStats are stats as rows of format 8 and earlier have them.
+func earlierStats(next numbers) market.PoolStats {
+	s := filled[market.PoolStats](next)
+	s.Held = [2]float64{market.Unknown, market.Unknown}
+	return s
+}
+
 // filledLengths gives every table of the ledger a length.
 func filledLengths(next numbers, rows []uint32) {
 	for i := range ledger.TableCount() {

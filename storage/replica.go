@@ -127,6 +127,9 @@ type replicaOf[T any] struct {
 // is there of a row that was not set.
 type rowParts struct{ there, current uint8 }
 
+// replicaTable returns a table of a Replica by its index.
+func replicaTable[T any](r *Replica, index int) *replicaOf[T] { return r.tables[index].(*replicaOf[T]) }
+
 func (t *rows[T]) replica(st *market.State) replicated {
 	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st))}
 }

@@ -212,7 +212,12 @@ func (g *rig) cut(n int, publish bool) *Cut {
 	_, cut.Prices = touch(g, &g.prices, 1+n/4, nil, func(_ uint32, p *market.Price) {
 		p.OnlyPool = g.maybe(g.pools.Len())
 	})
-	_, cut.Stats = touch(g, &g.stats, n, nil, func(uint32, *market.PoolStats) {})
+	_, cut.Stats = touch(g, &g.stats, n, nil, func(_ uint32, s *market.PoolStats) {
+		*s = storedStats(g.next)
+		if g.next(4) == 0 {
+			*s = earlierStats(g.next)
+		}
+	})
 	g.putDays(ch)
 	g.freeze()
 	ch.Head, cut.State = g.st.Head, g.now.st
@@ -240,7 +245,11 @@ func (g *rig) freeze() {
 	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
 	st.Positions, st.Overflow = g.positions.Freeze(), g.overflow.Freeze()
 	st.NonNFT, st.Hours = g.nonNFT.Freeze(), g.hours.Freeze()
-	st.Prices, st.Stats = g.prices.Freeze(), g.stats.Freeze()
+	st.Prices = g.prices.Freeze()
+	for i := range g.stats.Len() {
+		deriveStats(&st, i, g.stats.Mut(i))
+	}
+	st.Stats = g.stats.Freeze()
 	st.Native, st.Transactions = g.maybe(g.tokens.Len()), uint64(len(g.now.transactions))
 	st.OpenCount = g.positions.Len()
 	g.now.st = &st

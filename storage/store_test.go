@@ -83,7 +83,7 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 8`)
+	f("1", `unknown format "1"; this program reads 3 to 9`)
 	f("9", `unknown format "9"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)

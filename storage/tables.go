@@ -29,7 +29,13 @@ var tables = numberTables(
 	ledgerTable(0x18, "nonNFT", ledger.NonNFT, codeNonNFT, nonNFTRefs),
 	ledgerTable(0x19, "hours", ledger.Hours, codeHour, hourRefs),
 	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs),
-	computedTable(0x1b, "stats", cutStats, codeStats, nil),
+	computedTable(0x1b, "stats", cutStats, codeStats, nil).derivedBy(deriveStats),
+)
+
+// The indexes of the computed tables.
+var (
+	pricesIndex = ledger.TableCount()
+	statsIndex  = pricesIndex + 1
 )
 
 // table is a table with rows of any type.
@@ -65,7 +71,11 @@ type rows[T any] struct {
 	predict predictor[T]
 	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
 	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
+	derive  deriver[T]        // computes what a row is stored without; nil: nothing
 }
+
+// deriver computes, in a row that was read, what follows from other rows of its State.
+type deriver[T any] func(st *market.State, i uint32, row *T)
 
 // source says where the rows of a table are.
 type source[T any] struct {
@@ -152,6 +162,9 @@ func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
 	return t
 }
 
+// derivedBy marks a table whose rows are stored without what follows from other tables.
+func (t *rows[T]) derivedBy(derive deriver[T]) *rows[T] { t.derive = derive; return t }
+
 // packTokens packs the texts of tokens.
 func packTokens(tokens []market.Token) {
 	texts := make([]**string, 0, 2*len(tokens))
@@ -225,8 +238,14 @@ func (recordForm[T]) current(*T) int { return 0 }
 func (t *rows[T]) makeCold(f rowReader, st *market.State) {
 	n := f.head.Rows[t.index]
 	*t.of(st) = market.Cold(n, func(first uint32, rows *[market.ChunkLen]T) {
-		if err := t.readChunk(f, first, rows[:min(n-first, market.ChunkLen)]); err != nil {
+		read := rows[:min(n-first, market.ChunkLen)]
+		if err := t.readChunk(f, first, read); err != nil {
 			panic(f.s.reportDamage(f.chain, "table "+t.name, err))
+		}
+		if t.derive != nil {
+			for i := range read {
+				t.derive(st, first+uint32(i), &read[i])
+			}
 		}
 	})
 }

@@ -98,7 +98,7 @@ func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats = market.Table[market.Price]{}, market.Table[market.PoolStats]{}
-	c.stale, c.repriced, c.held, c.pricer = nil, nil, nil, value.Pricer{}
+	c.due, c.pricer = nil, value.Pricer{}
 	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair, Role: c.status.Role,
