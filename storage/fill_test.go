@@ -222,6 +222,15 @@ func filledRows[T any](next numbers, t *ledger.Table[T], u *ledger.Undo) {
 	}
 }
 
+// filledPatch is a patch of a few rows.
+func filledPatch(next numbers) (p pricePatch) {
+	p.number, p.factor = filled[uint64](next), filled[float64](next)
+	for row := uint32(next(300)); next(8) > 0; row += 1 + uint32(next(100)) {
+		p.add(row, filled[uint64](next))
+	}
+	return p
+}
+
 // storedStats are stats as a row has them: without what follows from prices.
 func storedStats(next numbers) market.PoolStats {
 	s := filled[market.PoolStats](next)

@@ -124,6 +124,7 @@ func roundTrips(t failer, next numbers, undo bool) {
 	roundTrip(t, filled[market.HourBucket](next), codeHour)
 	roundTrip(t, filled[market.Price](next), codePrice)
 	roundTrip(t, storedStats(next), codeStats)
+	roundTrip(t, filledPatch(next), codePatch)
 	roundTripLate(t, earlierStats(next), codeStats, func(s *market.PoolStats) {
 		unknown := market.Unknown
 		s.VolumeUsd1h, s.FeesUsd1h, s.VolumeUsd30d, s.FeesUsd30d = unknown, unknown, unknown, unknown
@@ -267,6 +268,11 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "hour price", price, codeHourPrice)
 	dumpUndo(&out, filled[market.Pool](next))
 	dumpRecord(&out, "stats", storedStats(next), codeStats)
+	patch := pricePatch{number: 300, factor: 1.5}
+	patch.add(5, stepWritten)
+	patch.add(7, 300)
+	patch.add(3*market.ChunkLen, 1)
+	dumpRecord(&out, "patch", patch, codePatch)
 	dumpKeys(&out)
 	golden(t, "records.txt", out.Bytes())
 }

@@ -103,6 +103,8 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 		return c.Done()
 	case kindDirectory:
 		b.directory = slices.Clone(value)
+	case kindPatch:
+		return b.r.applyPatch(value)
 	case kindUndo:
 		b.undos = append(b.undos, undoRecord{binary.BigEndian.Uint64(tail), value})
 	}

@@ -28,7 +28,7 @@ var tables = numberTables(
 	ledgerTable(0x17, "overflow", ledger.Overflow, codeOverflow, nil),
 	ledgerTable(0x18, "nonNFT", ledger.NonNFT, codeNonNFT, nonNFTRefs),
 	ledgerTable(0x19, "hours", ledger.Hours, codeHour, hourRefs),
-	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs),
+	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs).patchedBy(writePrices, pricePatcher),
 	computedTable(0x1b, "stats", cutStats, codeStats, nil).derivedBy(deriveStats),
 )
 
@@ -72,6 +72,11 @@ type rows[T any] struct {
 	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
 	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
 	derive  deriver[T]        // computes what a row is stored without; nil: nothing
+
+	// Of a table with patches: writes what a cut changed, and returns what brings rows that
+	// were read to the last commit. nil: there are none.
+	writeCut func(t *rows[T], w *writer, cut *Cut)
+	patcher  func(f rowReader) func(first uint32, rows []T) error
 }
 
 // deriver computes, in a row that was read, what follows from other rows of its State.
@@ -165,6 +170,14 @@ func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
 // derivedBy marks a table whose rows are stored without what follows from other tables.
 func (t *rows[T]) derivedBy(derive deriver[T]) *rows[T] { t.derive = derive; return t }
 
+// patchedBy marks a table whose rows can be older than the last commit; see patches.go.
+func (t *rows[T]) patchedBy(
+	writeCut func(*rows[T], *writer, *Cut), patcher func(rowReader) func(uint32, []T) error,
+) *rows[T] {
+	t.writeCut, t.patcher = writeCut, patcher
+	return t
+}
+
 // packTokens packs the texts of tokens.
 func packTokens(tokens []market.Token) {
 	texts := make([]**string, 0, 2*len(tokens))
@@ -237,9 +250,17 @@ func (recordForm[T]) current(*T) int { return 0 }
 // reported where it is and not as an index out of range somewhere else.
 func (t *rows[T]) makeCold(f rowReader, st *market.State) {
 	n := f.head.Rows[t.index]
+	patch := func(uint32, []T) error { return nil }
+	if t.patcher != nil {
+		patch = t.patcher(f)
+	}
 	*t.of(st) = market.Cold(n, func(first uint32, rows *[market.ChunkLen]T) {
 		read := rows[:min(n-first, market.ChunkLen)]
-		if err := t.readChunk(f, first, read); err != nil {
+		err := t.readChunk(f, first, read)
+		if err == nil {
+			err = patch(first, read)
+		}
+		if err != nil {
 			panic(f.s.reportDamage(f.chain, "table "+t.name, err))
 		}
 		if t.derive != nil {
