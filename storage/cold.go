@@ -70,10 +70,11 @@ func (c *dayCursor) poolDay(d *market.PoolDay) error {
 // asked for. References between rows are checked here, so that damage is
 // reported where it is and not as an index out of range somewhere else.
 func (t *rows[T]) makeCold(f rowReader, st *market.State) {
+	chunks := t.chunks(f, st)
 	*t.of(st) = market.Cold(f.head.Rows[t.index], func(first uint32, rows *[market.ChunkLen]T) {
 		end := uint64(first) + market.ChunkLen
 		it := t.iterate(f, first, end)
-		err := t.readChunk(f, f, it, first, rows)
+		err := chunks.read(f, it, first, rows)
 		t.panicIf(f, errors.Join(err, it.Close()))
 	})
 }
@@ -83,8 +84,9 @@ func (t *rows[T]) warm(f rowReader, st *market.State, stop func() bool) {
 	it, days := t.iterate(f, 0, 1<<32), f.dayCursor()
 	defer func() { _ = errors.Join(it.Close(), days.it.Close()) }() // what failed was told already
 
+	chunks := t.chunks(f, st)
 	t.of(st).WarmBy(func(first uint32, rows *[market.ChunkLen]T) {
-		t.panicIf(f, t.readChunk(f, days, it, first, rows))
+		t.panicIf(f, chunks.read(days, it, first, rows))
 	}, stop)
 }
 
@@ -106,42 +108,79 @@ func (t *rows[T]) iterate(f rowReader, first uint32, end uint64) *pebble.Iterato
 	return iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
 }
 
-// readChunk fills the chunk that begins with row first. The iterator is new, or where the
+// chunkReader reads chunks of a table of st.
+type chunkReader[T any] struct {
+	*rows[T]
+	from  rowReader
+	st    *market.State
+	patch func(first uint32, rows []T) error // brings rows to the last commit; nil: they are
+}
+
+func (t *rows[T]) chunks(f rowReader, st *market.State) *chunkReader[T] {
+	r := &chunkReader[T]{rows: t, from: f, st: st}
+	if t.patcher != nil {
+		r.patch = t.patcher(f)
+	}
+	return r
+}
+
+// read fills the chunk that begins with row first. The iterator is new, or where the
 // chunk before it ends.
-func (t *rows[T]) readChunk(
-	f rowReader, days daySource, it *pebble.Iterator, first uint32, chunk *[market.ChunkLen]T,
+func (r *chunkReader[T]) read(
+	days daySource, it *pebble.Iterator, first uint32, chunk *[market.ChunkLen]T,
 ) error {
-	rows := chunk[:min(f.head.Rows[t.index]-first, market.ChunkLen)]
+	rows := chunk[:min(r.from.head.Rows[r.index]-first, market.ChunkLen)]
+	if err := r.readRecords(days, it, first, rows); err != nil {
+		return err
+	}
+
+	if r.patch != nil {
+		if err := r.patch(first, rows); err != nil {
+			return err
+		}
+	}
+	if r.derive != nil {
+		for i := range rows {
+			r.derive(r.st, first+uint32(i), &rows[i])
+		}
+	}
+	if r.pack != nil {
+		r.pack(rows)
+	}
+	return nil
+}
+
+// readRecords reads rows as they are stored.
+func (r *chunkReader[T]) readRecords(
+	days daySource, it *pebble.Iterator, first uint32, rows []T,
+) error {
 	var at [maxKeyLen]byte
-	if key := t.key(at[:0], f.chain, first, 0); !it.Valid() || string(it.Key()) != string(key) {
+	if key := r.key(at[:0], r.from.chain, first, 0); !it.Valid() || string(it.Key()) != string(key) {
 		it.SeekGE(key)
 	}
 
 	var c field.Coder // of all rows, because each one would be on the heap
 	for i := range rows {
 		row, current := first+uint32(i), 0
-		for part := range t.parts {
-			key := t.key(at[:0], f.chain, row, part)
+		for part := range r.parts {
+			key := r.key(at[:0], r.from.chain, row, part)
 			if !it.Valid() || string(it.Key()) != string(key) {
-				return errors.Join(fmt.Errorf("%s is missing", t.nameOf(row, part)), it.Error())
+				return errors.Join(fmt.Errorf("%s is missing", r.nameOf(row, part)), it.Error())
 			}
 			c = field.Reader(it.Value())
-			is, err := t.form.read(t, days, &c, part, &rows[i])
+			is, err := r.form.read(r.rows, days, &c, part, &rows[i])
 			if err != nil {
-				return fmt.Errorf("%s: %w", t.nameOf(row, part), err)
+				return fmt.Errorf("%s: %w", r.nameOf(row, part), err)
 			}
 			if is {
 				current++
 			}
 			it.Next()
 		}
-		if err := t.checkRow(f.head, row, current, &rows[i]); err != nil {
+		if err := r.checkRow(r.from.head, row, current, &rows[i]); err != nil {
 			return err
 		}
 	}
 
-	if t.pack != nil {
-		t.pack(rows)
-	}
 	return it.Error()
 }

@@ -27,8 +27,14 @@ var tables = numberTables(
 	ledgerTable(0x17, "overflow", ledger.Overflow, codeOverflow, nil),
 	ledgerTable(0x18, "nonNFT", ledger.NonNFT, codeNonNFT, nonNFTRefs),
 	ledgerTable(0x19, "hours", ledger.Hours, codeHour, hourRefs),
-	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs),
-	computedTable(0x1b, "stats", cutStats, codeStats, nil),
+	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs).patchedBy(writePrices, pricePatcher),
+	computedTable(0x1b, "stats", cutStats, codeStats, nil).derivedBy(deriveStats),
+)
+
+// The indexes of the computed tables.
+var (
+	pricesIndex = ledger.TableCount()
+	statsIndex  = pricesIndex + 1
 )
 
 // table is a table with rows of any type.
@@ -65,7 +71,16 @@ type rows[T any] struct {
 	predict predictor[T]
 	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
 	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
+	derive  deriver[T]        // computes what a row is stored without; nil: nothing
+
+	// Of a table with patches: writes what a cut changed, and returns what brings rows that
+	// were read to the last commit. nil: there are none.
+	writeCut func(t *rows[T], w *writer, cut *Cut)
+	patcher  func(f rowReader) func(first uint32, rows []T) error
 }
+
+// deriver computes, in a row that was read, what follows from other rows of its State.
+type deriver[T any] func(st *market.State, i uint32, row *T)
 
 // source says where the rows of a table are.
 type source[T any] struct {
@@ -149,6 +164,17 @@ func (t *rows[T]) predictedBy(l predictor[T]) *rows[T] { t.predict = l; return t
 // packedBy marks a table whose rows point to memory of their own.
 func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
 	t.pack, t.share = pack, share
+	return t
+}
+
+// derivedBy marks a table whose rows are stored without what follows from other tables.
+func (t *rows[T]) derivedBy(derive deriver[T]) *rows[T] { t.derive = derive; return t }
+
+// patchedBy marks a table whose rows can be older than the last commit; see patches.go.
+func (t *rows[T]) patchedBy(
+	writeCut func(*rows[T], *writer, *Cut), patcher func(rowReader) func(uint32, []T) error,
+) *rows[T] {
+	t.writeCut, t.patcher = writeCut, patcher
 	return t
 }
 

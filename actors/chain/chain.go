@@ -50,10 +50,8 @@ type Chain struct {
 	generation uint64
 	prices     market.Table[market.Price]     // of the newest generation, by token
 	stats      market.Table[market.PoolStats] // of the newest generation, by pool
-	stale      []bool                         // by pool: its stats are to be computed again
+	due        []dueStats                     // by pool: what of its stats is to be computed again
 	pricer     value.Pricer                   // of the ledger's pools
-	repriced   []bool                         // by pool: the price of a token moved
-	held       [][2]float64                   // by pool: value.Held; 0: to be added up again
 	everything bool                           // all stats are to be computed again
 	backlog    int                            // events applied and not given to be written
 	unkept     error                          // why the archive lacks a span; nil: it does not

@@ -193,12 +193,12 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	}
 	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
 
-	// Stats of an earlier format have no windows of an hour.
-	n := st.Pools.Len()
-	c.stale, c.repriced, c.held = make([]bool, n), make([]bool, n), make([][2]float64, n)
-	c.pricer = value.Pricer{}
+	// Stats of an earlier format have no windows of an hour, or not what the pool holds.
+	c.due, c.pricer = make([]dueStats, st.Pools.Len()), value.Pricer{}
 	for i := range min(c.stats.Len(), st.Pools.Len()) {
-		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
+		if s := c.stats.At(i); !market.Known(s.VolumeUsd1h) || !market.Known(s.Held[0]) {
+			c.due[i] = dueHeld
+		}
 	}
 }
 

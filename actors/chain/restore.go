@@ -98,7 +98,7 @@ func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats = market.Table[market.Price]{}, market.Table[market.PoolStats]{}
-	c.stale, c.repriced, c.held, c.pricer = nil, nil, nil, value.Pricer{}
+	c.due, c.pricer = nil, value.Pricer{}
 	c.confirmed, c.refused, c.reverted = confirmation{}, refusal{}, false
 	c.unkept, c.failed = nil, nil
 	c.status = rankings.ChainStatus{
