@@ -3,6 +3,7 @@ package market
 import (
 	"fmt"
 	"sync/atomic"
+	"unsafe"
 )
 
 // The rows of a table are stored in chunks. A chunk is small enough to be copied
@@ -85,14 +86,38 @@ func (f *Frozen[T]) Chunk(i uint32) []T {
 
 // Warm loads every chunk into memory. It stops early when stop reports true.
 func (f *Frozen[T]) Warm(stop func() bool) {
+	var room []chunk[T]
 	for i := range f.root {
 		if f.root[i].Load() == nil {
 			if stop() {
 				return
 			}
-			f.loadChunk(uint32(i))
+			if len(room) == 0 {
+				room = make([]chunk[T], min(f.chunksTogether(), len(f.root)-i))
+			}
+			f.loadInto(&room[0], uint32(i))
+			room = room[1:]
 		}
 	}
+}
+
+const (
+	// smallRow is the size of rows in bytes whose chunks are loaded several at a time, in
+	// one object: the garbage collector passes every object in each of its cycles. One
+	// that was replaced stays in memory until all of them are, which does not matter
+	// where rows are small or never change, as owners.
+	smallRow = 32
+	// smallTogether is how many of these are one object, of up to 32 KiB.
+	smallTogether = 16
+)
+
+// chunksTogether returns how many chunks are loaded as one object.
+func (f *Frozen[T]) chunksTogether() int {
+	var row T
+	if unsafe.Sizeof(row) > smallRow {
+		return 1
+	}
+	return smallTogether
 }
 
 // isWarm reports whether every chunk is in memory.
@@ -105,9 +130,11 @@ func (f *Frozen[T]) isWarm() bool {
 	return true
 }
 
-func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] {
+func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] { return f.loadInto(new(chunk[T]), i) }
+
+// loadInto loads chunk i, for which there is room in c.
+func (f *Frozen[T]) loadInto(c *chunk[T], i uint32) *chunk[T] {
 	// Another reader may load the same chunk; all use the one stored first.
-	c := new(chunk[T])
 	f.fault(i<<chunkBits, (*[ChunkLen]T)(c))
 	if !f.root[i].CompareAndSwap(nil, c) {
 		return f.root[i].Load()

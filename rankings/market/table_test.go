@@ -116,6 +116,29 @@ func TestCold(t *testing.T) {
 	check(t, "thawed", &table.Frozen, want...)
 }
 
+// TestWarmObjects: chunks of small rows share objects, and those of larger rows do not,
+// so that a chunk that was replaced is free.
+func TestWarmObjects(t *testing.T) {
+	const chunks = 3*smallTogether + 1
+	if got := warmObjects[Address](chunks); got != 4 {
+		t.Errorf("%d chunks of addresses are %v objects; want 4", chunks, got)
+	}
+	if got := warmObjects[Position](chunks); got != chunks {
+		t.Errorf("%d chunks of positions are %v objects", chunks, got)
+	}
+}
+
+// warmObjects returns how many objects it takes to load so many chunks.
+func warmObjects[T any](chunks uint32) float64 {
+	load := func(warm bool) float64 {
+		return testing.AllocsPerRun(5, func() {
+			f := Cold(chunks*ChunkLen, func(uint32, *[ChunkLen]T) {})
+			f.Warm(func() bool { return !warm })
+		})
+	}
+	return load(true) - load(false)
+}
+
 // TestThawLetsGo: a table whose rows are all in memory keeps nothing of what they were
 // read from; one that may still have to read does.
 func TestThawLetsGo(t *testing.T) {
