@@ -11,8 +11,8 @@ import (
 // A bit a row for each tells whether it is in them already, without a map lookup.
 type journal[T any] struct {
 	market.Table[T]
-	// live is the table's field in the ledger's own State, from which rows are
-	// read. It shares the chunks and must be set whenever the length changes.
+	// live is the table's field in the ledger's own State, from which rows are read. It
+	// shares the chunks and must be set whenever the length changes or the table freezes.
 	live    *market.Frozen[T]
 	table   *Table[T]
 	before  uint32     // the length at the start of the span
@@ -139,7 +139,10 @@ func (j *journal[T]) drain(c *Changes) {
 	j.dirty = nil
 }
 
-func (j *journal[T]) freeze(st *market.State) { *j.table.of(st) = j.Freeze() }
+func (j *journal[T]) freeze(st *market.State) {
+	*j.table.of(st) = j.Freeze()
+	*j.live = j.Frozen
+}
 
 // openJournals opens the journals of all tables.
 func (l *Ledger) openJournals() {
