@@ -292,7 +292,7 @@ func filledUndo(next numbers) ledger.Undo {
 	filledRows(next, ledger.Overflow, &u)
 	filledRows(next, ledger.NonNFT, &u)
 	filledRows(next, ledger.Hours, &u)
-	u.Drops = []ledger.Op{
+	for _, op := range []ledger.Op{
 		ledger.Transactions.Drop(market.Transaction{Position: 1, Block: next(0), LogIndex: 3}),
 		ledger.PoolDays.Drop(market.PoolDay{Pool: 1, Day: 20000}),
 		ledger.TickDays.Drop(market.TickDay{Pool: 1, Tick: -887272, Day: 20000}),
@@ -303,6 +303,8 @@ func filledUndo(next numbers) ledger.Undo {
 		ledger.PoolDays.Put(endedDay(next)),
 		ledger.TickDays.Put(filled[market.TickDay](next)),
 		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
+	} {
+		u.Drops.Add(op)
 	}
 
 	return u

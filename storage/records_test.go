@@ -323,8 +323,8 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 	u := ledger.Undo{
 		Before: market.Head{Number: 300, Time: 1_700_000_000},
 		Rows:   make([]uint32, ledger.TableCount()),
-		Drops:  []ledger.Op{ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675})},
 	}
+	u.Drops.Add(ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675}))
 
 	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)
