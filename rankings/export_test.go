@@ -46,6 +46,9 @@ func keptDiff(a, b *columns) string {
 // node is.
 func ForgetBuffers() { spare.Store(nil) }
 
+// IsPlaced reports whether a search that knows its total knows the places of its rows.
+func IsPlaced(s *Search) bool { return s.found == nil }
+
 // Lookups names the lookups that two warm views share, which cost nothing then.
 func Lookups(a, b *View) (shared []string) {
 	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
