@@ -142,8 +142,7 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
 	m := f.markRows(first, end)
 	open := f.open.Words()[w]
-	m.ticked &= m.crossed | ^open // the ends of a closed range are no ticks any more
-	f.inRange.Words()[w] = old.inRange.Words()[w]&^m.ticked | f.findInRange(first, m.ticked)
+	f.inRange.Words()[w] = f.rangesOf(first, open, &m)
 
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
@@ -208,6 +207,24 @@ func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
 	}
 	f.defaultPositions.Words()[first/market.ChunkLen] = standard
 	return r
+}
+
+// rangesOf returns the rows in range of a chunk that prev's State shares.
+func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 {
+	w := first / market.ChunkLen
+	old := f.prev.columns.inRange.Words()[w]
+	if !f.turnedKnown {
+		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
+		return old&^ticked | f.findInRange(first, ticked)
+	}
+
+	for len(f.turned) > 0 && f.turned[0].word < w { // a chunk that was written
+		f.turned = f.turned[1:]
+	}
+	if len(f.turned) > 0 && f.turned[0].word == w {
+		old ^= f.turned[0].rows
+	}
+	return old
 }
 
 // findInRange returns those of some rows of a chunk whose range holds the tick of their

@@ -71,6 +71,8 @@ type columnBuilder struct {
 	nativeMoved       bool          // that of the native currency is
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
 	someTurned        bool          // a pool did
+	turned            []turnedRows  // since prev, of the rows that are not filled yet
+	turnedKnown       bool          // turned was told
 	ranker            *value.Ranker
 	metrics           value.Figures
 	pause             func()
@@ -97,8 +99,9 @@ const (
 
 // buildColumns computes the columns of st, calling pause between stretches of
 // work. prev is the generation before it, or nil. It takes kept from prev: another
-// generation after prev would be computed from the records alone, which takes longer.
-func buildColumns(prev *View, st *market.State, pause func()) *columns {
+// generation after prev would be computed from the records alone, which takes longer. told
+// is nil but in a generation that another node built.
+func buildColumns(prev *View, st *market.State, told *hints, pause func()) *columns {
 	if prev != nil && (prev.columns == nil || prev.columns.kept.rows == nil) {
 		prev = nil // it has nothing to copy from
 	}
@@ -124,6 +127,7 @@ func buildColumns(prev *View, st *market.State, pause func()) *columns {
 
 	if prev != nil {
 		f.tokenMoved, f.nativeMoved = f.ranker.MovedPrices(prev.State, pause)
+		f.turned, f.turnedKnown = told.turnedSince(prev)
 	}
 	f.fillPools()
 	f.fillPositions()
