@@ -146,7 +146,8 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
-	moved := m.moved & (m.crossed | f.inRange.Words()[w])
+	in := f.inRange.Words()[w]
+	moved := m.moved & (in | f.endsCrossed(first, open&m.moved&m.crossed&^in))
 	f.ranker.Reclaim(first, moved, open, kept)
 
 	todo := open & (moved | m.priced)
@@ -225,6 +226,22 @@ func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 
 		old ^= f.turned[0].rows
 	}
 	return old
+}
+
+// endsCrossed returns those of some rows of a chunk of which a price crossed an end since
+// prev. They are in crossed pools.
+func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
+	if f.ticksUnknown {
+		return rows
+	}
+	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		lower, upper := chunk[n].LowerSlot, chunk[n].UpperSlot
+		end := marked[lower/64]>>(lower%64) | marked[upper/64]>>(upper%64)
+		crossed |= end & 1 << n
+	}
+	return crossed
 }
 
 // findInRange returns those of some rows of a chunk whose range holds the tick of their
