@@ -42,6 +42,9 @@ func keptDiff(a, b *columns) string {
 	return ""
 }
 
+// TurnedRange counts the words of rows of which some entered or left their range.
+func TurnedRange(was, is *View) int { return len(findTurnedRange(was.columns, is.columns)) }
+
 // ForgetBuffers lets the next generation be built with new buffers, as the first one of a
 // node is.
 func ForgetBuffers() { spare.Store(nil) }

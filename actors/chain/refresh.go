@@ -50,10 +50,12 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	view.FeedPrices = append([]value.FeedPrice{}, answers...)
 	view.Confirm(cut.Confirmed)
 	view.Changes = view.ChangesSince(c.view, c.reverted, started.UnixMilli(), pause)
-	n := note{c.reverted, started.UnixMilli(), answers}
-	var err error
-	if cut.Note, err = n.encode(c.Shared); err != nil {
-		return err
+	if c.Shared {
+		n := note{c.reverted, started.UnixMilli(), answers}
+		var err error
+		if cut.Note, err = n.encode(view, c.view); err != nil {
+			return err
+		}
 	}
 	if err := c.commit(cut, clock); err != nil {
 		return err
