@@ -197,12 +197,32 @@ func TestDamageMetByARequest(t *testing.T) {
 // After a refresh that the disk refused, the chain is restored soon, as it is not at fault;
 // after any other the pause grows.
 func TestPauseAfterRefusedCommits(t *testing.T) {
-	var refuse atomic.Pointer[error]
+	const before = 10 * time.Second
+	for _, c := range []struct {
+		cause error
+		want  time.Duration
+	}{
+		{storage.ErrReadOnly, firstPause},
+		{fmt.Errorf("cannot commit: %w", storage.ErrReadOnly), firstPause},
+		{errors.New("broken"), 2 * before},
+		{fmt.Errorf("cannot append a cut: %w", cluster.ErrOutdated), before}, // it follows at once
+	} {
+		t.Run(c.cause.Error(), func(t *testing.T) {
+			if got := pauseAfterRefusal(t, c.cause, before); got != c.want {
+				t.Errorf("the next restore comes in %s; want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// pauseAfterRefusal returns the pause after a commit that fails for a cause.
+func pauseAfterRefusal(t *testing.T, cause error, before time.Duration) (pause time.Duration) {
+	var refuse atomic.Bool
 	store, err := storage.Open(t.TempDir(), storage.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
-			if err := refuse.Load(); err != nil && id == 1 {
-				return nil, *err
+			if refuse.Load() && id == 1 {
+				return nil, cause
 			}
 			return nil, nil
 		},
@@ -210,33 +230,26 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := startTestNode(t, store, plain)
 	n.await(1, "served", served)
-	f := func(cause error, want time.Duration) {
-		t.Helper()
-		err := n.node.command(1, func(x *chainActor) error {
-			x.pause = 10 * time.Second
-			if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
-				return errors.New("there is nothing to publish")
-			}
-			refuse.Store(&cause)
-			defer refuse.Store(nil)
-			epoch := x.epoch
-			if x.publish() || x.epoch == epoch || x.pause != want {
-				return fmt.Errorf("%w: epoch %d after %d, the next restore comes in %s; want %s",
-					cause, x.epoch, epoch, x.pause, want)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
+	err = n.node.command(1, func(x *chainActor) error {
+		x.pause = before
+		if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
+			return errors.New("there is nothing to publish")
 		}
+		refuse.Store(true)
+		epoch := x.epoch
+		if x.publish() || x.epoch == epoch {
+			return fmt.Errorf("epoch %d after %d: the chain is not restored", x.epoch, epoch)
+		}
+		pause = x.pause
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	f(storage.ErrReadOnly, firstPause)
-	f(fmt.Errorf("cannot commit: %w", storage.ErrReadOnly), firstPause)
-	f(errors.New("broken"), 20*time.Second)
-	f(fmt.Errorf("cannot append a cut: %w", cluster.ErrOutdated), 10*time.Second) // it follows at once
+	return pause
 }
 
 // Only damage that lasts takes the pages of a chain away. An error of the operating system
