@@ -1,4 +1,3 @@
-// Command tidemark is the node and everything that administers it.
 package main
 
 import (
