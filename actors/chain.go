@@ -125,6 +125,9 @@ func (a *chainActor) beginEpoch() {
 }
 
 func (a *chainActor) openChain() {
+	if a.chain != nil {
+		_ = a.chain.Settle() // what it could not write is fetched again
+	}
 	if a.member != nil && a.mustJoin() {
 		a.startJoining()
 		return
@@ -299,7 +302,7 @@ func (a *chainActor) handleTick() {
 	fresh := a.chain.Unpublished()
 	a.sharePins()
 	a.took = 0
-	if (a.parked || !a.chain.Waiting()) && !a.publish() {
+	if (a.parked || !a.chain.Waiting() || a.chain.Failed()) && !a.publish() {
 		return
 	}
 	a.tellFollowers()
@@ -343,8 +346,8 @@ func (a *chainActor) publish() bool {
 		return false
 	}
 	a.pause, a.took = 0, time.Since(started)
-	if commit := a.chain.LastCommit(); commit > hungCommit {
-		a.took -= commit
+	if waited := a.chain.Waited(); waited > hungCommit {
+		a.took -= waited
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -240,6 +241,56 @@ func TestStopAtTheTurnOfAMonth(t *testing.T) {
 	}
 	if stored.Billed() != 10 {
 		t.Errorf("November has %+v; want 10 units billed", stored.Tally)
+	}
+	r.check()
+}
+
+// A drain of many accounts is batches of a bounded number of them, each account in one.
+// When a batch fails, the accounts of it and of those after it are written by the next
+// drain.
+func TestManyAccountsAreBatches(t *testing.T) {
+	const n = 2*entriesABatch + 10
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	var keys []*accounts.Key
+	for i := range n {
+		keys = append(keys, r.account(fmt.Sprintf("account%d", i), "free"))
+		r.spend(keys[i], 1, 1) // has a lease from now on
+	}
+	r.pass(testFlush)
+
+	var sizes []int
+	written, fails := map[uint64]int{}, errors.New("the disk fails")
+	failing := 2 // the batch that fails
+	flush := r.meter.store.flush
+	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		if sizes = append(sizes, len(f.Months)); len(sizes) == failing {
+			return fails
+		}
+		for _, m := range f.Months {
+			written[m.Account]++
+		}
+		return flush(f)
+	}
+
+	for _, k := range keys {
+		r.spend(k, 1, 1)
+	}
+	r.now += int64(testFlush)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, fails) || len(r.meter.queue) != n-entriesABatch {
+		t.Fatalf("Drain = %v with %d accounts left; want %d", err, len(r.meter.queue), n-entriesABatch)
+	}
+	r.pass(testFlush)
+	if want := []int{entriesABatch, entriesABatch, entriesABatch, 10}; !slices.Equal(sizes[:4], want) {
+		t.Errorf("batches of %d accounts; want %d", sizes, want)
+	}
+	for _, k := range keys {
+		if times := written[k.Cell.ID]; times != 1 {
+			t.Errorf("account %d was written %d times", k.Cell.ID, times)
+		}
+	}
+	r.pass(2 * time.Second)
+	if left := len(r.meter.leased); left != 0 {
+		t.Errorf("%d accounts are leased after two idle seconds", left)
 	}
 	r.check()
 }

@@ -70,6 +70,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
 			snapshotEvery: spec.SnapshotEvery,
 		}
+		a.config.Beside = a.beside
 		n.spawn(a)
 		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
 		if source, ok := spec.Feed.(contracts); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/anthdm/hollywood/actor"
@@ -69,6 +70,18 @@ func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
 		return chain.Rebuild(config, a.store, a.board, damage)
 	}
 	return chain.Open(config, a.store, a.board)
+}
+
+// beside runs work of the chain beside its actor. Stop waits for it.
+func (a *chainActor) beside(do func() error) <-chan error { return runBeside(&a.work, do) }
+
+// Beside is a chain.Config.Beside for who drives a chain without an actor.
+func Beside(do func() error) <-chan error { return runBeside(new(sync.WaitGroup), do) }
+
+func runBeside(work *sync.WaitGroup, do func() error) <-chan error {
+	done := make(chan error, 1)
+	work.Go(func() { done <- guarded(do) })
+	return done
 }
 
 // guarded turns a panic into an error, for work outside Receive.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -37,6 +38,8 @@ var (
 		"the request target is too long; it cannot exceed %d bytes", maxTarget))
 	errHost = refusal(fasthttp.StatusBadRequest,
 		"the host in the request target differs from the Host header")
+	errNoHost = refusal(fasthttp.StatusBadRequest,
+		"a request of HTTP/1.1 needs one Host header, and it must not be empty")
 	errExpect = refusal(fasthttp.StatusExpectationFailed,
 		"Expect: 100-continue is not supported; no route reads a body")
 	errHeadTooLarge = refusal(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
@@ -75,6 +78,8 @@ func errorOfParse(err error) *render.Error {
 		return errBodyTooLarge
 	case errors.As(err, &network) && network.Timeout():
 		return errTimeout
+	case strings.Contains(err.Error(), "host header"): // fasthttp has no exported error
+		return errNoHost
 	}
 
 	return errNotHTTP

@@ -181,6 +181,26 @@ func cellOf(v any) string {
 	return fmt.Sprint(v)
 }
 
+// TestExportExamples holds the examples of the document against two rows of an export.
+func TestExportExamples(t *testing.T) {
+	s := serve(t, nil)
+	f := func(list, fields string) {
+		t.Helper()
+		query := "chainId=1&includeRisky=true"
+		first := s.get("/v1/" + list + "?limit=1&" + query).decoded(t)
+		rows := int(first["pagination"].(map[string]any)["total"].(float64))
+		path := "/v1/" + list + "/export"
+		query = fmt.Sprintf("%s?%s&fields=%s&after=%d", path, query, fields, rows-2)
+
+		checkTextExample(t, path, "application/x-ndjson", s.get(query).body)
+		checkTextExample(t, path, "text/csv", s.get(query+"&format=csv").body)
+	}
+
+	// Without floats, whose last digits are not the same on every machine.
+	f("positions", "rank,positionId,owner,token0.symbol")
+	f("pools", "rank,poolId,token0.symbol,fee")
+}
+
 // TestExportRefused checks what keeps an export from beginning. Nothing is charged.
 func TestExportRefused(t *testing.T) {
 	s := serve(t, nil)

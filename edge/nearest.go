@@ -26,10 +26,11 @@ func errNoRoute(path string) *render.Error {
 }
 
 // nearestRoute returns the route or page with the smallest edit distance from path; of
-// several, the first.
+// several, the first. It returns docsPath if half of the path or more would have to
+// change: then no route is near.
 func nearestRoute(path string) string {
 	path = path[:min(len(path), maxComparedPath)]
-	best, fewest := "", 1<<30
+	best, fewest := docsPath, (len(path)+1)/2
 	consider := func(route string) {
 		if n := EditDistance(fillPlaceholders(route, path), path); n < fewest {
 			best, fewest = route, n
@@ -51,11 +52,16 @@ func nearestRoute(path string) string {
 }
 
 // fillPlaceholders replaces the {placeholders} of a route by the segments of a
-// path.
+// path. One that the path lacks becomes empty: that a segment is missing counts
+// little, whatever it is called.
 func fillPlaceholders(route, path string) string {
 	parts, given := strings.Split(route, "/"), strings.Split(path, "/")
 	for i := range parts {
-		if strings.HasPrefix(parts[i], "{") && i < len(given) && given[i] != "" {
+		if !strings.HasPrefix(parts[i], "{") {
+			continue
+		}
+		parts[i] = ""
+		if i < len(given) {
 			parts[i] = given[i]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -53,12 +54,24 @@ func (s *Server) findFile(r *request) {
 func answerNotModified(ctx *fasthttp.RequestCtx, tag, cache string) bool {
 	gate.SetHeader(ctx, "Etag", tag)
 	gate.SetHeader(ctx, "Cache-Control", cache)
-	known := ctx.Request.Header.Peek("If-None-Match")
-	if !bytes.Contains(known, []byte(tag)) && string(known) != "*" {
+	if !knownTag(ctx.Request.Header.PeekAll("If-None-Match"), tag) {
 		return false
 	}
 	ctx.SetStatusCode(fasthttp.StatusNotModified)
 	return true
+}
+
+// knownTag reports whether the values of If-None-Match have a tag. Tags are equal if
+// what they quote is, with W/ before it or without (RFC 9110, 13.1.2): proxies take
+// it away or add it.
+func knownTag(known [][]byte, tag string) bool {
+	quoted := []byte(strings.TrimPrefix(tag, "W/"))
+	for _, tags := range known {
+		if bytes.Contains(tags, quoted) || string(tags) == "*" {
+			return true
+		}
+	}
+	return false
 }
 
 // sendFile sends a file of the site.

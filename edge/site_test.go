@@ -25,7 +25,8 @@ func TestSite(t *testing.T) {
 		if tag == "" {
 			return
 		}
-		for _, known := range []string{tag, `"other", ` + tag, "*"} {
+		for _, known := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"),
+			"\"other\"\r\nIf-None-Match: " + tag, "*"} {
 			again := s.get(path, append(headers, "If-None-Match: "+known)...)
 			if again.code != fasthttp.StatusNotModified || again.body != "" {
 				t.Errorf("%s: got %d with If-None-Match: %s; want 304", path, again.code, known)
@@ -161,7 +162,15 @@ func TestNearest(t *testing.T) {
 	f("/v1/chain", "/v1/chains")
 	f("/v1/positions/1/swapdex-v4/77/chart", "/v1/positions/{chainId}/{protocol}/{positionId}/charts")
 	f("/v1/pools/1/swapdex-v4/"+somePool+"/chart", "/v1/pools/{chainId}/{protocol}/{poolId}/charts")
+	f("/v1/positions/1/swapdex-v4", "/v1/positions/{chainId}/{protocol}/{positionId}")
+	f("/v1/positions/1/swapdex-v4/", "/v1/positions/{chainId}/{protocol}/{positionId}")
+	f("/v1/pools/1/swapdex-v4", "/v1/pools/{chainId}/{protocol}/{poolId}")
+	f("/v1/owners", "/v1/owners/{address}")
+	f("/v1/tokens/1", "/v1/tokens/{chainId}/{address}")
 	f("/v1/price/units", "/v1/pricing/units")
+	f("/v1/", docsPath)
+	f("/favicon.ico", docsPath)
+	f("/.well-known/security.txt", docsPath)
 	f("/doc", docsPath)
 	f("/healthz", "/health")
 }

@@ -26,7 +26,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 	*View, *block.Publication,
 ) {
 	v := &View{State: st, Generation: gen, shared: &viewState{generation: gen}}
-	v.columns = buildColumns(prev, st, pause)
+	v.columns = buildColumns(prev, st, nil, pause)
 	b := &builder{prev: prev, view: v}
 	b.publication = &block.Publication{Generation: gen, First: prev == nil}
 	b.directory = block.Directory{
@@ -274,7 +274,7 @@ func Complete(v *View, pause func()) (*View, error) {
 	}
 
 	w := *v
-	w.columns = buildColumns(nil, v.State, pause)
+	w.columns = buildColumns(nil, v.State, nil, pause)
 	o := newOrderBuilder(nil, &w, pause)
 	defer o.release()
 

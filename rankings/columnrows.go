@@ -142,12 +142,12 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
 	m := f.markRows(first, end)
 	open := f.open.Words()[w]
-	m.ticked &= m.crossed | ^open // the ends of a closed range are no ticks any more
-	f.inRange.Words()[w] = old.inRange.Words()[w]&^m.ticked | f.findInRange(first, m.ticked)
+	f.inRange.Words()[w] = f.rangesOf(first, open, &m)
 
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
-	moved := m.moved & (m.crossed | f.inRange.Words()[w])
+	in := f.inRange.Words()[w]
+	moved := m.moved & (in | f.endsCrossed(first, open&m.moved&m.crossed&^in))
 	f.ranker.Reclaim(first, moved, open, kept)
 
 	todo := open & (moved | m.priced)
@@ -208,6 +208,40 @@ func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
 	}
 	f.defaultPositions.Words()[first/market.ChunkLen] = standard
 	return r
+}
+
+// rangesOf returns the rows in range of a chunk that prev's State shares.
+func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 {
+	w := first / market.ChunkLen
+	old := f.prev.columns.inRange.Words()[w]
+	if !f.turnedKnown {
+		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
+		return old&^ticked | f.findInRange(first, ticked)
+	}
+
+	for len(f.turned) > 0 && f.turned[0].word < w { // a chunk that was written
+		f.turned = f.turned[1:]
+	}
+	if len(f.turned) > 0 && f.turned[0].word == w {
+		old ^= f.turned[0].rows
+	}
+	return old
+}
+
+// endsCrossed returns those of some rows of a chunk of which a price crossed an end since
+// prev. They are in crossed pools.
+func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
+	if f.ticksUnknown {
+		return rows
+	}
+	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		lower, upper := chunk[n].LowerSlot, chunk[n].UpperSlot
+		end := marked[lower/64]>>(lower%64) | marked[upper/64]>>(upper%64)
+		crossed |= end & 1 << n
+	}
+	return crossed
 }
 
 // findInRange returns those of some rows of a chunk whose range holds the tick of their

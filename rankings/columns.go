@@ -71,6 +71,10 @@ type columnBuilder struct {
 	nativeMoved       bool          // that of the native currency is
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
 	someTurned        bool          // a pool did
+	crossed           *block.Bitmap // ticks, by slot, that a price crossed since prev
+	ticksUnknown      bool          // any tick may have been
+	turned            []turnedRows  // since prev, of the rows that are not filled yet
+	turnedKnown       bool          // turned was told
 	ranker            *value.Ranker
 	metrics           value.Figures
 	pause             func()
@@ -97,8 +101,9 @@ const (
 
 // buildColumns computes the columns of st, calling pause between stretches of
 // work. prev is the generation before it, or nil. It takes kept from prev: another
-// generation after prev would be computed from the records alone, which takes longer.
-func buildColumns(prev *View, st *market.State, pause func()) *columns {
+// generation after prev would be computed from the records alone, which takes longer. told
+// is nil but in a generation that another node built.
+func buildColumns(prev *View, st *market.State, told *hints, pause func()) *columns {
 	if prev != nil && (prev.columns == nil || prev.columns.kept.rows == nil) {
 		prev = nil // it has nothing to copy from
 	}
@@ -124,6 +129,7 @@ func buildColumns(prev *View, st *market.State, pause func()) *columns {
 
 	if prev != nil {
 		f.tokenMoved, f.nativeMoved = f.ranker.MovedPrices(prev.State, pause)
+		f.turned, f.turnedKnown = told.turnedSince(prev)
 	}
 	f.fillPools()
 	f.fillPositions()
@@ -142,6 +148,7 @@ func (f *columnBuilder) fillPools() {
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.marks, f.quarantineChanged = make([]poolMarks, n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
+	f.crossed = block.NewBitmap(st.Ticks.Len())
 	f.fee, f.hookTag, f.tick = make([]uint32, n), make([]uint32, n), make([]int32, n)
 
 	for i := range n {
@@ -187,7 +194,7 @@ func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	was := f.prev.State.Pools.At(i)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool
-		if f.hasCrossed(i, was.Tick, p.Tick) {
+		if f.crossTicks(i, was.Tick, p.Tick) {
 			f.marks[i] |= crossedPool
 		}
 	}
@@ -206,29 +213,29 @@ func poolMoved(was, is *market.Pool) bool {
 		was.FeeGrowthGlobal1X128 != is.FeeGrowthGlobal1X128)
 }
 
-// hasCrossed reports whether pool i, which was at another tick, crossed one of its
-// initialised ticks since prev, also if it came back. If not, a position out of range has
-// the claim of before: it is on the same side of the price, and what both of its ticks know
-// of the growth outside of them is the same.
-func (f *columnBuilder) hasCrossed(i uint32, was, is int32) bool {
+// crossTicks marks the initialised ticks of pool i, which was at another tick, that its price
+// crossed since prev, also if it came back, and reports whether there are any. A position out
+// of range of whose ends none is marked has the claim of before: it is on the same side of
+// the price, and what both of its ticks know of the growth outside of them is the same.
+func (f *columnBuilder) crossTicks(i uint32, was, is int32) (some bool) {
 	if i >= f.st.TickLists.Len() {
+		f.ticksUnknown = true
 		return true
 	}
 
 	before, now := &f.prev.State.Ticks, &f.st.Ticks
 	for _, ref := range f.st.TickLists.At(i).Refs {
-		if (ref.Tick <= was) != (ref.Tick <= is) {
-			return true
+		crossed := (ref.Tick <= was) != (ref.Tick <= is)
+		if !crossed && ref.Slot < before.Len() { // no position of prev has a new tick
+			a, b := before.At(ref.Slot), now.At(ref.Slot)
+			crossed = a != b && (a.Pool != b.Pool || a.Tick != b.Tick ||
+				a.FeeGrowthOutside0X128 != b.FeeGrowthOutside0X128 ||
+				a.FeeGrowthOutside1X128 != b.FeeGrowthOutside1X128)
 		}
-		if ref.Slot >= before.Len() {
-			continue // a new tick, which no position of prev has
-		}
-		a, b := before.At(ref.Slot), now.At(ref.Slot)
-		if a != b && (a.Pool != b.Pool || a.Tick != b.Tick ||
-			a.FeeGrowthOutside0X128 != b.FeeGrowthOutside0X128 ||
-			a.FeeGrowthOutside1X128 != b.FeeGrowthOutside1X128) {
-			return true
+		if crossed {
+			f.crossed.Set(ref.Slot)
+			some = true
 		}
 	}
-	return false
+	return some
 }

@@ -29,7 +29,7 @@ func TestColumnsFollowChanges(t *testing.T) {
 
 		// A node that follows gets there without sorting.
 		var err error
-		followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+		followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, nil, func() {})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -1,11 +1,9 @@
 package rankings
 
-import "slices"
-
 // Count counts the rows of a Search up to a limit. It reads columns only: the
 // filter's list of candidates if it has one, else all rows, 64 at a time where
-// bitmaps decide. It keeps the rows while they are within the limit, and at the
-// end finds the leaf of each. The search it returns then seeks its pages.
+// bitmaps decide. It keeps the rows while they are within the limit. The search
+// it returns then knows its total, and can seek its pages.
 type Count struct {
 	search  *Search
 	limit   uint64
@@ -13,8 +11,6 @@ type Count struct {
 	run     int
 	scanner scanner    // of the current run
 	found   [][]uint32 // matching rows of each run
-	placed  *Search    // the result under construction
-	placing int        // its next run
 	done    bool
 	result  *Search
 }
@@ -42,7 +38,7 @@ func (c *Count) Step(budget int) (done bool) {
 		case c.rows > c.limit:
 			c.done, c.found = true, nil
 		case c.run == len(c.search.runs):
-			c.placeRows(&budget)
+			c.done, c.result, c.found = true, &Search{runs: c.search.runs, found: c.found}, nil
 		default:
 			c.scanRun(&budget)
 		}
@@ -62,37 +58,4 @@ func (c *Count) scanRun(budget *int) {
 	if ended {
 		c.scanner, c.run = scanner{}, c.run+1
 	}
-}
-
-// placeRows counts the found rows by leaf, one run a call as far as the budget
-// goes. When all runs are done, the placed search is the result.
-func (c *Count) placeRows(budget *int) {
-	if c.placed == nil {
-		c.placed = &Search{runs: slices.Clone(c.search.runs)}
-	}
-
-	if c.placing == len(c.placed.runs) {
-		c.done, c.result, c.found = true, c.placed, nil
-		return
-	}
-
-	r, rows := &c.placed.runs[c.placing], c.found[c.placing]
-	if r.sums == nil {
-		r.sums = make([]uint32, r.order.Leaves()+1)
-	}
-	n := min(len(rows), *budget)
-	for _, row := range rows[:n] {
-		r.sums[r.leafOf(row)+1]++
-	}
-	*budget -= n
-
-	if c.found[c.placing] = rows[n:]; n < len(rows) {
-		return
-	}
-
-	// From rows in each leaf to rows before each leaf.
-	for i := range r.order.Leaves() {
-		r.sums[i+1] += r.sums[i]
-	}
-	c.placing++
 }

@@ -27,7 +27,9 @@
 //
 // A restarted node has directories before it has columns. Open returns a view
 // that answers the default questions from leaves and records, with the counts
-// in the directory. Complete adds the columns.
+// in the directory. Complete adds the columns. A node that follows another one has the
+// orders from that one's leaves: Follow fills columns and sorts nothing, and hints
+// (hints.go) spare it most of the leaves.
 //
 // Everything here is pure. Work that may take long is done in steps with a
 // budget, so that the caller controls the time.

@@ -42,9 +42,15 @@ func keptDiff(a, b *columns) string {
 	return ""
 }
 
+// TurnedRange counts the words of rows of which some entered or left their range.
+func TurnedRange(was, is *View) int { return len(findTurnedRange(was.columns, is.columns)) }
+
 // ForgetBuffers lets the next generation be built with new buffers, as the first one of a
 // node is.
 func ForgetBuffers() { spare.Store(nil) }
+
+// IsPlaced reports whether a search that knows its total knows the places of its rows.
+func IsPlaced(s *Search) bool { return s.found == nil }
 
 // Lookups names the lookups that two warm views share, which cost nothing then.
 func Lookups(a, b *View) (shared []string) {

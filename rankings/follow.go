@@ -11,10 +11,11 @@ import (
 
 // Follow returns the view of a generation that another node built from st. prev is the
 // view of an earlier generation of the chain, or nil. The orders are those of the
-// directory and of its leaves: Follow fills columns and sorts nothing. It refuses a
-// directory or a leaf that does not fit st. pause is called as BuildPaced does.
+// directory and of its leaves: Follow fills columns and sorts nothing. told are the hints
+// of that node; without them it takes longer. Follow refuses a directory, a leaf or hints
+// that do not fit st. pause is called as BuildPaced does.
 func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves LeafReader,
-	pause func(),
+	told []byte, pause func(),
 ) (*View, error) {
 	v, err := Open(st, gen, directory)
 	if err != nil {
@@ -24,14 +25,22 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		v.keepPinned(prev)
 	}
 
-	v.columns = buildColumns(prev, st, pause)
+	h, err := v.readHints(told)
+	if err != nil {
+		return nil, fmt.Errorf("cannot follow generation %d of chain %d: %w", gen, st.Chain, err)
+	}
+	v.columns = buildColumns(prev, st, h, pause)
+	if err := h.checkInRange(v.columns); err != nil {
+		return nil, fmt.Errorf("cannot follow generation %d of chain %d: %w", gen, st.Chain, err)
+	}
+
 	v.columns.closedIDs = closedIDs{} // this generation's are not made here
 	if prev != nil && prev.columns == nil {
 		prev = nil
 	}
 	for id := range orderCount {
 		f := newPassFinder(prev, v, id)
-		if err := f.markLeaves(leaves, pause); err != nil {
+		if err := f.markLeaves(leaves, h, pause); err != nil {
 			return nil, fmt.Errorf("cannot follow generation %d of chain %d: order %d: %w",
 				gen, st.Chain, id, err)
 		}
@@ -41,7 +50,8 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 }
 
 // passFinder finds, by rank, the rows of an order that the default filters admit. A
-// leaf that prev has too is not read again, unless they admit other rows of it.
+// leaf that prev has too is not read again, unless they admit other rows of it. Of the
+// leaves that the generation wrote hints tell them.
 type passFinder struct {
 	view     *View
 	id       orderID
@@ -114,13 +124,20 @@ func (f *passFinder) canHave(row uint32) bool {
 	return f.id.ofPools() || f.view.columns.open.Has(row) != f.id.ofClosed()
 }
 
-func (f *passFinder) markLeaves(leaves LeafReader, pause func()) error {
+func (f *passFinder) markLeaves(leaves LeafReader, told *hints, pause func()) error {
 	for i, number := range f.order.Numbers {
 		first, end := f.order.Rows[i], f.order.Rows[i+1]
-		if at, kept := f.kept[number]; kept && !f.turned[i] {
+		at, kept := f.kept[number]
+		switch {
+		case told != nil && block.LeafGeneration(number) == f.view.Generation:
+			passing, from := told.nextPassing(end - first)
+			f.passing.CopyRange(first, passing, from, end-first)
+		case kept && !f.turned[i]:
 			f.copyLeaf(at, first, end)
-		} else if err := f.readLeaf(leaves, i); err != nil {
-			return err
+		default:
+			if err := f.readLeaf(leaves, i); err != nil {
+				return err
+			}
 		}
 		pause()
 	}

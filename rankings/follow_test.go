@@ -14,7 +14,7 @@ import (
 // on with the next generation as the one that built.
 func TestFollowedViewGoesOn(t *testing.T) {
 	w := newTestWorld(t, 9000)
-	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {})
+	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, nil, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestFollowedViewGoesOn(t *testing.T) {
 		w.change()
 		w.publish()
 		before, prev := w.shelf.reads, followed
-		followed, err = rankings.Follow(prev, w.state(), w.generation, w.directory, w.shelf, func() {})
+		followed, err = rankings.Follow(prev, w.state(), w.generation, w.directory, w.shelf, nil, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestFollowReadsLeavesOfTurnedRows(t *testing.T) {
 	}
 	w.stats.Mut(small).TVLUsd = rankings.DefaultMinPoolTVLUsd
 	w.publish()
-	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {})
+	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, nil, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFollowReadsLeavesOfTurnedRows(t *testing.T) {
 	w.stats.Mut(small).TVLUsd--
 	w.publish()
 	before := w.shelf.reads
-	followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+	followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, nil, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestFollowRefusals(t *testing.T) {
 	w := newTestWorld(t, 2000)
 	f := func(want string, directory []byte) {
 		t.Helper()
-		_, err := rankings.Follow(nil, w.state(), w.generation, directory, w.shelf, func() {})
+		_, err := rankings.Follow(nil, w.state(), w.generation, directory, w.shelf, nil, func() {})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v; want %q", err, want)
 		}
@@ -144,7 +144,7 @@ func TestFollowRefusals(t *testing.T) {
 	delete(w.shelf.leaves, key)
 	f(rankings.ErrLeafGone.Error(), w.directory)
 	w.shelf.leaves[key] = kept
-	if _, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {}); err != nil {
+	if _, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, nil, func() {}); err != nil {
 		t.Errorf("with all leaves: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestTakingTurns(t *testing.T) {
 		}
 
 		var err error
-		if own, err = rankings.Follow(own, w.state(), w.generation, w.directory, w.shelf, func() {}); err != nil {
+		if own, err = rankings.Follow(own, w.state(), w.generation, w.directory, w.shelf, nil, func() {}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,5 +51,5 @@ func (w *Walk) Search() *Search {
 	for i := range w.cursors {
 		w.cursors[i].ids, w.cursors[i].loadedLeaf = nil, -1
 	}
-	return &Search{runs: w.search.runs, front: front{w.rows, w.cursors}}
+	return &Search{runs: w.search.runs, front: front{w.rows, w.cursors}, found: w.search.found}
 }

@@ -83,15 +83,28 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 	}
 
 	if from == 0 {
-		for i := range next.lists {
-			if i%strideLists == 0 {
-				pause()
-			}
-			next.lists[i].gaps = slices.Clone(next.lists[i].gaps) // drop spare capacity
-		}
+		next.pack(pause)
+	}
+	return next
+}
+
+// pack moves the gaps of all lists into one allocation, which has no spare capacity and
+// which the garbage collector passes at once.
+func (g *grams) pack(pause func()) {
+	total := 0
+	for i := range g.lists {
+		total += len(g.lists[i].gaps)
 	}
 
-	return next
+	all := make([]byte, 0, total)
+	for i := range g.lists {
+		if i%strideLists == 0 {
+			pause()
+		}
+		from := len(all)
+		all = append(all, g.lists[i].gaps...)
+		g.lists[i].gaps = all[from:len(all):len(all)]
+	}
 }
 
 // maxHexText is the length of a pool id as text with its end mark.

@@ -17,6 +17,9 @@ import (
 type Search struct {
 	runs  []run // of which all know their sums, or none
 	front front
+	// found are the rows of each run, ascending, of a search that was counted. Its runs
+	// do not know their sums until a walk places the rows. nil of other searches.
+	found [][]uint32
 }
 
 // SearchPositions prepares a question over views, one a chain; q.Chain and
@@ -179,6 +182,13 @@ func (s *Search) countFew() *Search {
 
 // Total returns the number of rows, if it is known.
 func (s *Search) Total() (n uint64, known bool) {
+	if s.found != nil {
+		for _, rows := range s.found {
+			n += uint64(len(rows))
+		}
+		return n, true
+	}
+
 	for i := range s.runs {
 		if s.runs[i].sums == nil {
 			return 0, false
@@ -190,6 +200,10 @@ func (s *Search) Total() (n uint64, known bool) {
 
 // Unread returns how many rows must be tested to know the total.
 func (s *Search) Unread() (rows int) {
+	if s.found != nil {
+		return 0
+	}
+
 	for i := range s.runs {
 		switch r := &s.runs[i]; {
 		case r.sums != nil:

@@ -330,7 +330,7 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	for _, budget := range []int{1, 2, 7, 64, 200, 10_000} {
-		reads := words + 2*total // rows that match are placed too
+		reads := words + total // rows that match are not placed
 		c := s.Count(1000)
 		f("count", budget, reads/(budget+64), reads/budget+2, func(b int) (bool, error) { return c.Step(b), nil })
 		if n, known := c.Search().Total(); !known || n != uint64(total) || c.Rows() != n {

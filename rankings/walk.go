@@ -20,7 +20,8 @@ type Walk struct {
 	search        *Search
 	cursors       []cursor
 	offset, limit uint64
-	skip          uint64 // rows still to be skipped
+	skip          uint64   // rows still to be skipped
+	placing       *placing // nil unless the rows are being placed
 	begun, done   bool
 	fromFront     bool     // it started at the search's front
 	rows          []runRow // if fromFront: all rows up to here
@@ -31,6 +32,9 @@ type Walk struct {
 // walk cannot be used after an error.
 func (w *Walk) Step(leaves LeafReader, budget int) (done bool, err error) {
 	if !w.begun {
+		if !w.placeRows(&budget) {
+			return false, nil
+		}
 		w.begun = true
 		if err := w.seekOffset(leaves); err != nil {
 			return false, err
@@ -50,6 +54,24 @@ func (w *Walk) Step(leaves LeafReader, budget int) (done bool, err error) {
 	return true, nil
 }
 
+// placeRows places the rows of a counted search, if that is worth it, and reports whether
+// it is done with that. The walk then goes on over the search that knows their places.
+func (w *Walk) placeRows(budget *int) (done bool) {
+	if w.placing == nil {
+		total, _ := w.search.Total()
+		if s := w.search; s.found == nil || w.offset >= total || !s.isWorthPlacing(w.offset+w.limit+1) {
+			return true
+		}
+		w.placing = w.search.place()
+	}
+
+	if !w.placing.step(budget) {
+		return false
+	}
+	w.search, w.placing = w.placing.placed, nil
+	return true
+}
+
 // seekOffset moves the cursors as near to the offset as they get without testing
 // rows.
 func (w *Walk) seekOffset(leaves LeafReader) error {
@@ -60,6 +82,9 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 		return nil
 	case w.offset >= total:
 		w.done = true
+		return nil
+	case w.search.found != nil:
+		w.resumeFront()
 		return nil
 	}
 

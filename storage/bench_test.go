@@ -3,7 +3,6 @@ package storage
 import (
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -307,37 +306,6 @@ func BenchmarkRestore(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkEvents applies the mixed events of a simulated history and makes them durable,
-// a commit every 16,000 or so, as a chain does that catches up. of-pebble is its rate over
-// that at which Pebble alone commits the same batches, in turns; seconds-% is what the
-// seconds of the time in range take of the log.
-func BenchmarkEvents(b *testing.B) {
-	h := newHistory(b)
-	batches := h.batches(b)
-	var took, alone []time.Duration
-	written := uint64(0)
-	for b.Loop() {
-		b.StopTimer()
-		alone = append(alone, pebbleAlone(b, batches))
-		s := openBench(b)
-		b.StartTimer()
-		started := time.Now()
-		h.follow(b, s)
-		took = append(took, time.Since(started))
-		b.StopTimer()
-		written += s.Usage().LogBytes
-		b.StartTimer()
-	}
-
-	slices.Sort(took)
-	slices.Sort(alone)
-	half := b.N / 2
-	b.ReportMetric(float64(alone[half])/float64(took[half]), "of-pebble")
-	b.ReportMetric(float64(h.events)/took[half].Seconds(), "events/s")
-	b.ReportMetric(float64(written)/float64(h.events)/float64(b.N), "WAL-B/event")
-	b.ReportMetric(100*secondsShare(batches), "seconds-%")
 }
 
 // BenchmarkLive applies live blocks of a simulated market, a commit each, over some

@@ -122,7 +122,9 @@ func TestCheckFinds(t *testing.T) {
 		h.Generation++
 		return encode(nil, &h, codeHead)
 	})
-	f("commit number has 3 bytes", appendKind(nil, 1, kindCommit), to([]byte{1, 2, 3}))
+	f("commit: 3 bytes; want 8", appendKind(nil, 1, kindCommit), to([]byte{1, 2, 3}))
+	f("is of commit 1000", appendPatch(nil, 1, 1000), to(encode(nil, &pricePatch{number: 1000}, codePatch)))
+	f("bad field chunks", appendPatch(nil, 1, 1000), to([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}))
 	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
 	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))
 	f("belongs to row", rowKey(1, "positions", 1<<20, 0), to([]byte{0}))

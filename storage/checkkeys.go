@@ -20,9 +20,10 @@ func (c *checker) checkKey(k keyKind, key, tail, value []byte) error {
 	case k.series >= 0:
 		return c.checkEntry(k.series, key, tail, value)
 	case k.kind == kindCommit:
-		if len(value) != 8 {
-			return fmt.Errorf("commit number has %d bytes; want 8", len(value))
-		}
+		_, err := c.s.readCommit(c.chain)
+		return err
+	case k.kind == kindPatch:
+		return c.checkPatch(key, value)
 	case k.kind == kindLeaf:
 		return c.checkLeaf(binary.BigEndian.Uint64(tail), value)
 	}
@@ -63,6 +64,19 @@ func (c *checker) countTransaction(key, value []byte) error {
 		return fmt.Errorf("block %d is after the head %d", t.Block, c.head.At.Number)
 	}
 	return nil
+}
+
+// checkPatch checks a patch. One that counts was also applied when the State was loaded.
+func (c *checker) checkPatch(key, value []byte) error {
+	commit, err := c.s.readCommit(c.chain)
+	if err != nil {
+		return err
+	}
+	p, err := decodePatch(key, value, commit)
+	if n := len(p.chunks); err == nil && n > 0 && commit-p.number < patchTurns {
+		err = checkOwner(p.chunks[n-1].lastRow(), c.head.Rows[pricesIndex])
+	}
+	return err
 }
 
 func (c *checker) checkLeaf(number uint64, value []byte) error {

@@ -60,11 +60,12 @@
 // the decoder. References to rows are checked when a chunk is read. Check verifies
 // the rest.
 //
-// Three things are written at every refresh and would be most of what it writes, so
-// they are stored in fewer bytes than their records: an undo holds only the fields
-// that differ from the row after its span (undo.go), a ring of minutes has four keys
-// of which a swap changes one, and the table of days refers to the record of a
-// running day in the series (forms.go).
+// What every refresh writes and would be most of its bytes is stored in fewer than its
+// records: an undo holds only the fields that differ from the row after its span
+// (undo.go), a ring of minutes has four keys of which a swap changes one, the table of
+// days refers to the record of a running day in the series (forms.go), and the
+// statistics of a pool are without what follows from prices (stats.go). What moves with
+// the native price is in one record a commit (patches.go).
 //
 // Records have no version. The store has one, Format, under its own key; see
 // identity.go. A later format may add fields to the end of a record or behind a new

@@ -72,7 +72,7 @@ type failingRun struct {
 	damage          error
 }
 
-const failingCommits = 8
+const failingCommits = 7
 
 // commitToFailingDisk commits until the process would have ended. It commits less than
 // a memtable holds: if a log cannot be rotated, Pebble ends the process by a panic

@@ -222,6 +222,30 @@ func filledRows[T any](next numbers, t *ledger.Table[T], u *ledger.Undo) {
 	}
 }
 
+// filledPatch is a patch of a few rows.
+func filledPatch(next numbers) (p pricePatch) {
+	p.number, p.factor = filled[uint64](next), filled[float64](next)
+	for row := uint32(next(300)); next(8) > 0; row += 1 + uint32(next(100)) {
+		p.add(row, filled[uint64](next))
+	}
+	return p
+}
+
+// storedStats are stats as a row has them: without what follows from prices.
+func storedStats(next numbers) market.PoolStats {
+	s := filled[market.PoolStats](next)
+	s.TVLUsd, s.FeeAPR, s.CurrentPrice, s.Unpriced, s.Unrealizable = 0, 0, 0, false, false
+	s.Held = [2]float64{float64(next(1 << 60)), float64(next(1 << 60))}
+	return s
+}
+
+// earlierStats are stats as rows of format 8 and earlier have them.
+func earlierStats(next numbers) market.PoolStats {
+	s := filled[market.PoolStats](next)
+	s.Held = [2]float64{market.Unknown, market.Unknown}
+	return s
+}
+
 // filledLengths gives every table of the ledger a length.
 func filledLengths(next numbers, rows []uint32) {
 	for i := range ledger.TableCount() {
@@ -268,7 +292,7 @@ func filledUndo(next numbers) ledger.Undo {
 	filledRows(next, ledger.Overflow, &u)
 	filledRows(next, ledger.NonNFT, &u)
 	filledRows(next, ledger.Hours, &u)
-	u.Drops = []ledger.Op{
+	for _, op := range []ledger.Op{
 		ledger.Transactions.Drop(market.Transaction{Position: 1, Block: next(0), LogIndex: 3}),
 		ledger.PoolDays.Drop(market.PoolDay{Pool: 1, Day: 20000}),
 		ledger.TickDays.Drop(market.TickDay{Pool: 1, Tick: -887272, Day: 20000}),
@@ -279,6 +303,8 @@ func filledUndo(next numbers) ledger.Undo {
 		ledger.PoolDays.Put(endedDay(next)),
 		ledger.TickDays.Put(filled[market.TickDay](next)),
 		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
+	} {
+		u.Drops.Add(op)
 	}
 
 	return u

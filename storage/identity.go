@@ -31,8 +31,11 @@ import (
 //	   raw amounts. A store in format 3 to 6 opens; one in format 6 keeps its hours
 //	8  2026-11: leaves may be coded from others, their bases, which the directory lists. A
 //	   store in format 3 to 7 opens; all of its leaves are whole
+//	9  2026-11: statistics of pools have what a pool holds, and not what follows from it
+//	   and prices; patches of prices. A store in format 3 to 8 opens; its statistics are
+//	   written anew with the first generation
 const (
-	Format       = 8
+	Format       = 9
 	OldestFormat = 3 // that this program reads
 )
 

@@ -22,7 +22,8 @@ type Cut struct {
 	State   *market.State   // at Changes.Head
 	Changes *ledger.Changes // nil: none
 	// Prices and Stats list the rows of State.Prices and State.Stats that changed
-	// since the last Commit. New rows are written without being listed.
+	// since the last Commit, ascending; of the stats only those of which something is
+	// stored (stats.go). New rows are written without being listed.
 	Prices, Stats []uint32
 	// Publication is nil while the chain catches up.
 	Publication *block.Publication
@@ -58,7 +59,9 @@ type writer struct {
 	// The board holds it too, so it costs no memory.
 	state *market.State
 	undo  undoBasis
-	days  map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
+	// patched is of the store after the last commit, if that is known.
+	patched patchedPrices
+	days    map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
 
 	pause   func()
 	records int // written to the batch since the last pause
@@ -101,6 +104,7 @@ func (s *Store) Commit(cut *Cut) error {
 		err = s.heads.write(w.acknowledged(s))
 	}
 	if err != nil {
+		w.known, w.state = false, nil // what was patched belongs to the batch that failed
 		return fmt.Errorf("cannot commit chain %d at block %d: %w", chain, at, err)
 	}
 
@@ -129,6 +133,9 @@ func (w *writer) prepareBatch(s *Store) error {
 	marks, err := s.readChainMarks(w.chain)
 	if err != nil {
 		return s.reportDamage(w.chain, "commits", err)
+	}
+	if err := w.readPatched(s); err != nil {
+		return err
 	}
 	w.marked = len(marks) > 0
 	w.placed = true // maybe by an earlier process
@@ -231,6 +238,10 @@ func (w *writer) acknowledged(s *Store) acknowledgedHead {
 // writeRows writes the changed rows of the table and every row that it did not
 // have at the last commit.
 func (t *rows[T]) writeRows(w *writer, cut *Cut) {
+	if t.writeCut != nil {
+		t.writeCut(t, w, cut)
+		return
+	}
 	was := w.last.Rows[t.index]
 	for _, row := range t.changed(cut) {
 		if row < was {

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"math"
-	"slices"
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/field"
@@ -129,7 +128,9 @@ func codeMinutes(c *field.Coder, m *market.Minutes) {
 			r = ringPart{}
 		}
 		codeRingPart(c, &r)
-		r.copyTo(m, part)
+		if c.Read {
+			r.copyTo(m, part)
+		}
 		if r.newest != 0 {
 			newest++
 		}
@@ -157,7 +158,9 @@ func codeTick(c *field.Coder, t *market.Tick) {
 	}
 	last := uint64(day)*market.HoursOfDay + uint64(hour)
 	c.Require("lastDay", last <= math.MaxUint32)
-	t.LastHour = uint32(last)
+	if c.Read {
+		t.LastHour = uint32(last)
+	}
 }
 
 func codePosition(c *field.Coder, p *market.Position) {
@@ -278,35 +281,6 @@ func codePrice(c *field.Coder, p *market.Price) {
 	c.USD("exitUsd", &p.ExitUsd)
 	c.Index("onlyPool", &p.OnlyPool)
 	c.U16("markets", &p.Markets)
-}
-
-func codeStats(c *field.Coder, s *market.PoolStats) {
-	c.Flags("flags", &s.Unpriced, &s.Unrealizable)
-	c.USD("tvlUsd", &s.TVLUsd)
-	c.USD("volumeUsd24h", &s.VolumeUsd24h)
-	c.USD("volumeUsd7d", &s.VolumeUsd7d)
-	c.USD("feesUsd24h", &s.FeesUsd24h)
-	c.USD("feesUsd7d", &s.FeesUsd7d)
-	c.USD("feeApr", &s.FeeAPR)
-	c.USD("currentPrice", &s.CurrentPrice)
-
-	// Format 4 and earlier have no such windows: they are not known.
-	late := [4]*float64{&s.VolumeUsd1h, &s.FeesUsd1h, &s.VolumeUsd30d, &s.FeesUsd30d}
-	if c.Late(anyKnown(late)) {
-		c.USD("volumeUsd1h", &s.VolumeUsd1h)
-		c.USD("feesUsd1h", &s.FeesUsd1h)
-		c.USD("volumeUsd30d", &s.VolumeUsd30d)
-		c.USD("feesUsd30d", &s.FeesUsd30d)
-		c.Require("feesUsd30d", anyKnown(late))
-	} else if c.Read {
-		for _, usd := range late {
-			*usd = market.Unknown
-		}
-	}
-}
-
-func anyKnown(usd [4]*float64) bool {
-	return slices.ContainsFunc(usd[:], func(x *float64) bool { return market.Known(*x) })
 }
 
 // codeTransaction leaves out Position, Block and LogIndex, which are in the key.

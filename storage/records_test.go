@@ -123,7 +123,9 @@ func roundTrips(t failer, next numbers, undo bool) {
 	roundTrip(t, filled[market.NonNFT](next), codeNonNFT)
 	roundTrip(t, filled[market.HourBucket](next), codeHour)
 	roundTrip(t, filled[market.Price](next), codePrice)
-	roundTripLate(t, filled[market.PoolStats](next), codeStats, func(s *market.PoolStats) {
+	roundTrip(t, storedStats(next), codeStats)
+	roundTrip(t, filledPatch(next), codePatch)
+	roundTripLate(t, earlierStats(next), codeStats, func(s *market.PoolStats) {
 		unknown := market.Unknown
 		s.VolumeUsd1h, s.FeesUsd1h, s.VolumeUsd30d, s.FeesUsd30d = unknown, unknown, unknown, unknown
 	})
@@ -256,7 +258,7 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "nonNFT", filled[market.NonNFT](next), codeNonNFT)
 	dumpRecord(&out, "hour", filled[market.HourBucket](next), codeHour)
 	dumpRecord(&out, "price", filled[market.Price](next), codePrice)
-	dumpRecord(&out, "stats", filled[market.PoolStats](next), codeStats)
+	dumpRecord(&out, "stats of format 8", earlierStats(next), codeStats)
 	dumpRecord(&out, "transaction", filled[market.Transaction](next), codeTransaction)
 	dumpRecord(&out, "pool day", endedDay(next), codeDayEntry)
 	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
@@ -265,6 +267,12 @@ func TestGoldenRecords(t *testing.T) {
 	price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}
 	dumpRecord(&out, "hour price", price, codeHourPrice)
 	dumpUndo(&out, filled[market.Pool](next))
+	dumpRecord(&out, "stats", storedStats(next), codeStats)
+	patch := pricePatch{number: 300, factor: 1.5}
+	patch.add(5, stepWritten)
+	patch.add(7, 300)
+	patch.add(3*market.ChunkLen, 1)
+	dumpRecord(&out, "patch", patch, codePatch)
 	dumpKeys(&out)
 	golden(t, "records.txt", out.Bytes())
 }
@@ -315,8 +323,8 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 	u := ledger.Undo{
 		Before: market.Head{Number: 300, Time: 1_700_000_000},
 		Rows:   make([]uint32, ledger.TableCount()),
-		Drops:  []ledger.Op{ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675})},
 	}
+	u.Drops.Add(ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675}))
 
 	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)

@@ -127,6 +127,9 @@ type replicaOf[T any] struct {
 // is there of a row that was not set.
 type rowParts struct{ there, current uint8 }
 
+// replicaTable returns a table of a Replica by its index.
+func replicaTable[T any](r *Replica, index int) *replicaOf[T] { return r.tables[index].(*replicaOf[T]) }
+
 func (t *rows[T]) replica(st *market.State) replicated {
 	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st))}
 }
@@ -139,6 +142,21 @@ func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte)
 	if row > n {
 		return fmt.Errorf("row %d is missing", n)
 	}
+	p := t.touch(row)
+
+	t.coder = field.Reader(value)
+	current, err := t.form.read(t.rows, in, &t.coder, part, t.table.Mut(row))
+	p.there |= 1 << part
+	p.current &^= 1 << part
+	if current {
+		p.current |= 1 << part
+	}
+	return err
+}
+
+// touch notes that a row is set, which is at most one past the end.
+func (t *replicaOf[T]) touch(row uint32) *rowParts {
+	n := t.table.Len()
 	if grown := int(max(row+1, n)); grown > len(t.parts) {
 		t.parts = slices.Grow(t.parts, grown-len(t.parts))[:grown]
 	}
@@ -153,15 +171,7 @@ func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte)
 	} else if !seen {
 		*p = rowParts{there: 1<<t.rows.parts - 1, current: 1 << t.form.current(t.table.At(row))}
 	}
-
-	t.coder = field.Reader(value)
-	current, err := t.form.read(t.rows, in, &t.coder, part, t.table.Mut(row))
-	p.there |= 1 << part
-	p.current &^= 1 << part
-	if current {
-		p.current |= 1 << part
-	}
-	return err
+	return p
 }
 
 // restart forgets which rows were set.

@@ -103,6 +103,8 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 		return c.Done()
 	case kindDirectory:
 		b.directory = slices.Clone(value)
+	case kindPatch:
+		return b.r.applyPatch(value)
 	case kindUndo:
 		b.undos = append(b.undos, undoRecord{binary.BigEndian.Uint64(tail), value})
 	}
@@ -147,9 +149,11 @@ func (b *replicaBatch) makeCut() error {
 	}
 
 	st := h.emptyState(b.r.chain)
-	for _, t := range b.r.tables {
+	for _, t := range b.r.tables[:statsIndex] {
 		t.freeze(st)
 	}
+	b.r.deriveStats(st)
+	b.r.tables[statsIndex].freeze(st)
 
 	b.r.sortTicks(st)
 	if err := b.readUndos(st); err != nil {
@@ -201,7 +205,7 @@ func (r *Replica) sortTicks(st *market.State) {
 		before = r.cut.State
 	}
 
-	ticks := r.tables[ledger.Ticks.Index()].(*replicaOf[market.Tick])
+	ticks := replicaTable[market.Tick](r, ledger.Ticks.Index())
 	changed := make(map[uint32]bool, len(ticks.last)) // records
 	lists := make(map[uint32][]market.TickRef)        // by pool
 	// leave notes that a tick may have left the pool of the last cut.

@@ -25,7 +25,8 @@ type Restored struct {
 	Directory  []byte
 	Confirmed  int64 // unix milliseconds
 
-	lists *tickLists
+	lists  *tickLists
+	reader rowReader
 }
 
 // Current reports whether the last generation belongs to State.
@@ -41,9 +42,10 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 	}
 
 	r := &Restored{
-		State: s.coldState(chain, &h), Generation: h.Generation,
-		Published: h.PublishedAt, Confirmed: h.Confirmed,
+		Generation: h.Generation, Published: h.PublishedAt, Confirmed: h.Confirmed,
+		reader: rowReader{s, chain, &h},
 	}
+	r.State = r.reader.coldState()
 	r.lists = &tickLists{st: r.State}
 	r.State.TickLists = market.Cold(r.State.Pools.Len(), r.lists.fault)
 
@@ -63,10 +65,10 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 }
 
 // coldState returns the State of a head with no rows in memory.
-func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
-	st := h.emptyState(chain)
+func (f rowReader) coldState() *market.State {
+	st := f.head.emptyState(f.chain)
 	for _, t := range tables {
-		t.makeCold(rowReader{s, chain, h}, st)
+		t.makeCold(f, st)
 	}
 	return st
 }
@@ -86,7 +88,7 @@ func (r *Restored) Warm(stop func() bool) bool {
 	stopped := false
 	ask := func() bool { stopped = stopped || stop(); return stopped }
 	for _, t := range tables {
-		t.warm(r.State, ask)
+		t.warm(r.reader, r.State, ask)
 	}
 	r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now; after a stop nothing is
 	return !stopped

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -212,7 +213,15 @@ func (g *rig) cut(n int, publish bool) *Cut {
 	_, cut.Prices = touch(g, &g.prices, 1+n/4, nil, func(_ uint32, p *market.Price) {
 		p.OnlyPool = g.maybe(g.pools.Len())
 	})
-	_, cut.Stats = touch(g, &g.stats, n, nil, func(uint32, *market.PoolStats) {})
+	if g.next(2) == 0 {
+		cut.Prices = g.moveExits()
+	}
+	_, cut.Stats = touch(g, &g.stats, n, nil, func(_ uint32, s *market.PoolStats) {
+		*s = storedStats(g.next)
+		if g.next(4) == 0 {
+			*s = earlierStats(g.next)
+		}
+	})
 	g.putDays(ch)
 	g.freeze()
 	ch.Head, cut.State = g.st.Head, g.now.st
@@ -222,6 +231,23 @@ func (g *rig) cut(n int, publish bool) *Cut {
 		cut.Publication = g.publish()
 	}
 	return cut
+}
+
+// moveExits moves what selling each token yields, most by so little that a patch has it, and
+// returns all rows.
+func (g *rig) moveExits() (rows []uint32) {
+	for i := range g.prices.Len() {
+		rows = append(rows, i)
+		p := g.prices.Mut(i)
+		by := g.next(1 << 20)
+		if g.next(8) == 0 {
+			by = g.next(1 << 50)
+		}
+		if moved := math.Float64frombits(math.Float64bits(p.ExitUsd) ^ by); market.Known(p.ExitUsd) && market.Known(moved) {
+			p.ExitUsd = moved
+		}
+	}
+	return rows
 }
 
 // putDays also puts most running days into the series.
@@ -240,7 +266,11 @@ func (g *rig) freeze() {
 	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
 	st.Positions, st.Overflow = g.positions.Freeze(), g.overflow.Freeze()
 	st.NonNFT, st.Hours = g.nonNFT.Freeze(), g.hours.Freeze()
-	st.Prices, st.Stats = g.prices.Freeze(), g.stats.Freeze()
+	st.Prices = g.prices.Freeze()
+	for i := range g.stats.Len() {
+		deriveStats(&st, i, g.stats.Mut(i))
+	}
+	st.Stats = g.stats.Freeze()
 	st.Native, st.Transactions = g.maybe(g.tokens.Len()), uint64(len(g.now.transactions))
 	st.OpenCount = g.positions.Len()
 	g.now.st = &st

@@ -26,6 +26,7 @@ const (
 	kindCommit    kind = 0x03 // -
 	kindMark      kind = 0x04 // 0 or the number of the last commit(8); see marks.go
 	kindPlace     kind = 0x05 // -; only on a node of a cluster; see follow.go
+	kindPatch     kind = 0x06 // the number of its commit modulo patchTurns(1); see patches.go
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
 	// row in parts. tables.go has their kinds.
@@ -67,6 +68,7 @@ func allKinds() map[kind]keyKind {
 	add(layout{kindCommit, "commit", 0}, -1, -1)
 	add(layout{kindMark, "commit mark", 8}, -1, -1)
 	add(layout{kindPlace, "place", 0}, -1, -1)
+	add(layout{kindPatch, "patches", 1}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
 	add(layout{kindLeaf, "leaves", 8}, -1, -1)
 	for i, t := range tables {
@@ -159,7 +161,9 @@ func (k *bigEndian) U64(_ string, v *uint64) {
 func (k *bigEndian) I32(name string, v *int32) {
 	flipped := uint32(*v) ^ 1<<31
 	k.U32(name, &flipped)
-	*v = int32(flipped ^ 1<<31)
+	if k.read {
+		*v = int32(flipped ^ 1<<31)
+	}
 }
 
 // maxKeyLen is the length of a chain's longest key.
@@ -222,6 +226,11 @@ func appendKind(dst []byte, chain market.ChainID, k kind) []byte {
 // appendRow appends the key of a row of a table.
 func appendRow(dst []byte, chain market.ChainID, k kind, row uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKind(dst, chain, k), row)
+}
+
+// appendPatch appends the key of the patch of a commit.
+func appendPatch(dst []byte, chain market.ChainID, number uint64) []byte {
+	return append(appendKind(dst, chain, kindPatch), byte(number%patchTurns))
 }
 
 // appendNumber appends the key of an undo or a leaf.

@@ -59,12 +59,23 @@ func TestSyncsAside(t *testing.T) {
 	}
 }
 
-// TestSyncLeavesTheProcessor checks that others run while a file is synced, although
-// there is one processor.
+// Others run while a file is synced, although there is one processor. Other processes may
+// take that processor meanwhile, so one sync of several is enough.
 func TestSyncLeavesTheProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	name := filepath.Join(t.TempDir(), "f")
-	f, err := systemFS.Create(name, vfs.WriteCategoryUnspecified)
+	var took, waited time.Duration
+	for range 5 {
+		if took, waited = syncBesideOthers(t); took < 20*time.Millisecond || waited <= took/2 {
+			return
+		}
+	}
+	t.Errorf("others waited for %v of a sync of %v", waited, took)
+}
+
+// syncBesideOthers returns how long a sync of 32 MiB took, and how long a goroutine that
+// yields all the time did not run meanwhile, at most.
+func syncBesideOthers(t *testing.T) (took, waited time.Duration) {
+	f, err := systemFS.Create(filepath.Join(t.TempDir(), "f"), vfs.WriteCategoryUnspecified)
 	must(err)
 	defer f.Close()
 	_, err = f.Write(make([]byte, 32<<20))
@@ -87,11 +98,7 @@ func TestSyncLeavesTheProcessor(t *testing.T) {
 	}()
 	began := time.Now()
 	must(f.Sync())
-	took := time.Since(began)
+	took = time.Since(began)
 	close(stop)
-	if most := <-longest; took > 20*time.Millisecond && most > took/2 {
-		t.Errorf("others waited for %v of a sync of %v", most, took)
-	} else {
-		t.Logf("others waited for %v of a sync of %v", most, took)
-	}
+	return took, <-longest
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"fmt"
 
 	"tidemark/rankings/field"
@@ -28,8 +27,14 @@ var tables = numberTables(
 	ledgerTable(0x17, "overflow", ledger.Overflow, codeOverflow, nil),
 	ledgerTable(0x18, "nonNFT", ledger.NonNFT, codeNonNFT, nonNFTRefs),
 	ledgerTable(0x19, "hours", ledger.Hours, codeHour, hourRefs),
-	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs),
-	computedTable(0x1b, "stats", cutStats, codeStats, nil),
+	computedTable(0x1a, "prices", cutPrices, codePrice, priceRefs).patchedBy(writePrices, pricePatcher),
+	computedTable(0x1b, "stats", cutStats, codeStats, nil).derivedBy(deriveStats),
+)
+
+// The indexes of the computed tables.
+var (
+	pricesIndex = ledger.TableCount()
+	statsIndex  = pricesIndex + 1
 )
 
 // table is a table with rows of any type.
@@ -38,7 +43,8 @@ type table interface {
 	length(st *market.State) uint32
 	writeRows(w *writer, cut *Cut)
 	makeCold(f rowReader, st *market.State)
-	warm(st *market.State, stop func() bool)
+	// warm loads the rows of st, which makeCold has made.
+	warm(f rowReader, st *market.State, stop func() bool)
 	basis() basis
 	replica(st *market.State) replicated
 }
@@ -65,7 +71,16 @@ type rows[T any] struct {
 	predict predictor[T]
 	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
 	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
+	derive  deriver[T]        // computes what a row is stored without; nil: nothing
+
+	// Of a table with patches: writes what a cut changed, and returns what brings rows that
+	// were read to the last commit. nil: there are none.
+	writeCut func(t *rows[T], w *writer, cut *Cut)
+	patcher  func(f rowReader) func(first uint32, rows []T) error
 }
+
+// deriver computes, in a row that was read, what follows from other rows of its State.
+type deriver[T any] func(st *market.State, i uint32, row *T)
 
 // source says where the rows of a table are.
 type source[T any] struct {
@@ -152,6 +167,17 @@ func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
 	return t
 }
 
+// derivedBy marks a table whose rows are stored without what follows from other tables.
+func (t *rows[T]) derivedBy(derive deriver[T]) *rows[T] { t.derive = derive; return t }
+
+// patchedBy marks a table whose rows can be older than the last commit; see patches.go.
+func (t *rows[T]) patchedBy(
+	writeCut func(*rows[T], *writer, *Cut), patcher func(rowReader) func(uint32, []T) error,
+) *rows[T] {
+	t.writeCut, t.patcher = writeCut, patcher
+	return t
+}
+
 // packTokens packs the texts of tokens.
 func packTokens(tokens []market.Token) {
 	texts := make([]**string, 0, 2*len(tokens))
@@ -180,8 +206,6 @@ func numberTables(all ...table) []table {
 func (t *rows[T]) about() *tableLayout { return &t.tableLayout }
 
 func (t *rows[T]) length(st *market.State) uint32 { return t.of(st).Len() }
-
-func (t *rows[T]) warm(st *market.State, stop func() bool) { t.of(st).Warm(stop) }
 
 // key is the key of a part of a row.
 func (t *tableLayout) key(dst []byte, chain market.ChainID, row uint32, part int) []byte {
@@ -218,57 +242,6 @@ func (recordForm[T]) read(
 }
 
 func (recordForm[T]) current(*T) int { return 0 }
-
-// makeCold makes the table of st read its rows from the store when they are
-// asked for. References between rows are checked here, so that damage is
-// reported where it is and not as an index out of range somewhere else.
-func (t *rows[T]) makeCold(f rowReader, st *market.State) {
-	n := f.head.Rows[t.index]
-	*t.of(st) = market.Cold(n, func(first uint32, rows *[market.ChunkLen]T) {
-		if err := t.readChunk(f, first, rows[:min(n-first, market.ChunkLen)]); err != nil {
-			panic(f.s.reportDamage(f.chain, "table "+t.name, err))
-		}
-	})
-}
-
-// readChunk fills rows with the rows from first on, using one iterator.
-func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
-	var low, high, at [maxKeyLen]byte
-	upper := appendKind(high[:0], f.chain, t.kind+1)
-	if end := uint64(first) + uint64(len(rows)); end < 1<<32 {
-		upper = appendRow(high[:0], f.chain, t.kind, uint32(end))
-	}
-	it := iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
-	defer func() { err = errors.Join(err, it.Close()) }()
-
-	var c field.Coder // of all rows, because each one would be on the heap
-	it.First()
-	for i := range rows {
-		row, current := first+uint32(i), 0
-		for part := range t.parts {
-			key := t.key(at[:0], f.chain, row, part)
-			if !it.Valid() || string(it.Key()) != string(key) {
-				return errors.Join(fmt.Errorf("%s is missing", t.nameOf(row, part)), it.Error())
-			}
-			c = field.Reader(it.Value())
-			is, err := t.form.read(t, f, &c, part, &rows[i])
-			if err != nil {
-				return fmt.Errorf("%s: %w", t.nameOf(row, part), err)
-			}
-			if is {
-				current++
-			}
-			it.Next()
-		}
-		if err := t.checkRow(f.head, row, current, &rows[i]); err != nil {
-			return err
-		}
-	}
-	if t.pack != nil {
-		t.pack(rows)
-	}
-	return it.Error()
-}
 
 // checkRow checks a row after all of its parts were read.
 func (t *rows[T]) checkRow(h *head, row uint32, current int, r *T) error {

@@ -154,17 +154,27 @@ func (b *undoBasis) code(c *field.Coder, u *ledger.Undo) {
 		t.code(b, c, u)
 	}
 
-	n := c.Count("drops", len(u.Drops))
-	if c.Read && n > 0 {
-		u.Drops = make([]ledger.Op, n)
-	}
-	for i := range u.Drops {
-		codeOp(c, &u.Drops[i])
-	}
+	codeDrops(c, &u.Drops)
 
 	sum := b.sum
 	c.U32("sum", &sum)
 	c.Require("sum", sum == b.sum)
+}
+
+func codeDrops(c *field.Coder, drops *ledger.Ops) {
+	n := c.Count("drops", drops.Len())
+	if !c.Read {
+		drops.Each(func(op ledger.Op) { codeOp(c, &op) })
+		return
+	}
+
+	for range n {
+		var op ledger.Op
+		if codeOp(c, &op); c.Failed() {
+			return
+		}
+		drops.Add(op)
+	}
 }
 
 // tokenIdentity returns the fields of a token that never change.

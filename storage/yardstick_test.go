@@ -1,24 +1,25 @@
 package storage
 
+// What events_test.go needs of the store's own formats: it is outside of the package,
+// because it drives chains.
+
 import (
 	"encoding/binary"
 	"errors"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/field"
-	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
-// pebbleAlone returns how long Pebble alone takes, configured as the store's, to set the
+// PebbleAlone returns how long Pebble alone takes, configured as the store's, to set the
 // records of batches and to commit each of them, synced. It is the yardstick of
 // BenchmarkEvents.
-func pebbleAlone(b *testing.B, batches [][]byte) time.Duration {
+func PebbleAlone(b *testing.B, batches [][]byte) time.Duration {
 	o := Options{Logger: discard}.withDefaults()
 	db, err := pebble.Open(filepath.Join(b.TempDir(), "pebble"), o.pebble(nil))
 	must(err)
@@ -41,9 +42,9 @@ func pebbleAlone(b *testing.B, batches [][]byte) time.Duration {
 	return took
 }
 
-// secondsShare returns which part of the bytes of batches is the seconds that ticks and
+// SecondsShare returns which part of the bytes of batches is the seconds that ticks and
 // positions have for the time in range.
-func secondsShare(batches [][]byte) float64 {
+func SecondsShare(batches [][]byte) float64 {
 	seconds, all := 0, 0
 	var tick market.Tick
 	var position market.Position
@@ -73,54 +74,4 @@ func secondsShare(batches [][]byte) float64 {
 	}
 
 	return float64(seconds) / float64(all)
-}
-
-// history is the past of a simulated chain, for benchmarks that follow it.
-type history struct {
-	*life
-	spans  []*market.Span
-	events int
-}
-
-// spansPerCommit is about 16,000 events.
-const spansPerCommit = 4
-
-func newHistory(b *testing.B) *history {
-	h := &history{life: newLife(b, 3000, 80, 90)}
-	for span := h.ask(b).Span; span != nil && span.Final; span = h.ask(b).Span {
-		h.spans = append(h.spans, span)
-		for i := range span.Blocks {
-			h.events += len(span.Blocks[i].Logs)
-		}
-		applyHours(b, h.shadow, span)
-	}
-	return h
-}
-
-// follow applies the history to a new ledger and commits it to an empty store, as a
-// chain does that catches up.
-func (h *history) follow(b *testing.B, s *Store) {
-	h.kept = ledger.New(h.cfg)
-	head := h.spans[len(h.spans)-1].Time
-	for i, span := range h.spans {
-		h.kept.SkipHours(FirstKeptDay(head))
-		applyHours(b, h.kept, span)
-		if (i+1)%spansPerCommit == 0 || i == len(h.spans)-1 {
-			h.commit(b, s)
-		}
-	}
-}
-
-// batches returns what the store commits of the history.
-func (h *history) batches(b *testing.B) (batches [][]byte) {
-	o := Options{Logger: discard, BallastBytes: -1}
-	o.Tee = func(_ market.ChainID, batch, _ []byte) ([]byte, error) {
-		batches = append(batches, slices.Clone(batch))
-		return nil, nil
-	}
-	s, err := Open(b.TempDir(), o)
-	must(err)
-	h.follow(b, s)
-	must(s.Close())
-	return batches
 }

@@ -104,14 +104,6 @@ func (c *Chain) keepSpans(before market.Head, spans []market.Span, archived bool
 	}
 }
 
-// syncArchive makes durable what the archive has, before a commit.
-func (c *Chain) syncArchive() error {
-	if c.Archive == nil || c.unkept != nil {
-		return c.unkept
-	}
-	return c.Archive.Sync()
-}
-
 // beginHour records the prices that the hour's events are valued at, and what
 // stays known through it.
 func (c *Chain) beginHour(hour uint32) {

@@ -26,6 +26,9 @@ type Config struct {
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
+	// Beside runs do beside the chain and gives its error, also of a panic, once. While
+	// the chain catches up its cuts are written so. nil: the chain waits for every cut.
+	Beside func(do func() error) <-chan error
 	// Shared: other nodes follow the commits of this one.
 	Shared bool
 	// Opened is now, on the clock by which readers judge how old data is; zero:
@@ -47,14 +50,15 @@ type Chain struct {
 	generation uint64
 	prices     market.Table[market.Price]     // of the newest generation, by token
 	stats      market.Table[market.PoolStats] // of the newest generation, by pool
-	stale      []bool                         // by pool: its stats are to be computed again
+	due        []dueStats                     // by pool: what of its stats is to be computed again
 	pricer     value.Pricer                   // of the ledger's pools
-	repriced   []bool                         // by pool: the price of a token moved
-	held       [][2]float64                   // by pool: value.Held; 0: to be added up again
 	everything bool                           // all stats are to be computed again
-	committed  time.Duration                  // that the last commit took
-	backlog    int                            // events applied and not committed
+	backlog    int                            // events applied and not given to be written
 	unkept     error                          // why the archive lacks a span; nil: it does not
+
+	writing <-chan error  // gives the error of the cut that is being written; nil: none is
+	failed  error         // why a cut could not be written: no other is until a restore
+	waited  time.Duration // for cuts to be written, in the last refresh
 
 	following bool             // another node writes the chain
 	replica   *storage.Replica // what that one has committed; nil before Load

@@ -6,5 +6,6 @@
 // The writer's whole way reads in two functions. Advance takes a step of the
 // feed into the ledger, solving prices wherever an hour begins. Refresh solves
 // the prices of now, values pools, builds orders, commits everything as one
-// synced batch, and puts the new view on the board.
+// synced batch, and puts the new view on the board. A chain that is far behind its
+// head only commits, and applies the next spans meanwhile; see commit.go.
 package chain

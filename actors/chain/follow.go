@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,16 +25,27 @@ type note struct {
 	FeedPrices []value.FeedPrice `json:",omitempty"`
 }
 
-// encode returns the note of a chain whose commits others follow; nil: none do.
-func (n note) encode(shared bool) ([]byte, error) {
-	if !shared {
-		return nil, nil
-	}
+// encode returns the note of a view that follows prev: JSON, and behind it the hints of the
+// view. An earlier program wrote no hints.
+func (n note) encode(view, prev *rankings.View) ([]byte, error) {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return nil, fmt.Errorf("cannot note the answers of the price feed: %w", err)
 	}
-	return text, nil
+	return view.AppendHints(text, prev), nil
+}
+
+// decodeNote reads a note and returns the hints in it; a commit without a generation has
+// no note.
+func decodeNote(text []byte) (n note, hints []byte, err error) {
+	if len(text) == 0 {
+		return n, nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&n); err != nil {
+		return n, nil, fmt.Errorf("cannot read the note of a cut: %w", err)
+	}
+	return n, text[d.InputOffset():], nil
 }
 
 // Follow opens the chain as one that another node writes. It serves what the store has
@@ -108,11 +120,9 @@ func (c *Chain) completeReplica(pause func()) {
 // with its place, and onto the board. After an error the chain has to be opened again.
 func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause func()) error {
 	started := clock()
-	var n note
-	if len(text) > 0 {
-		if err := json.Unmarshal(text, &n); err != nil {
-			return fmt.Errorf("cannot read the note of a cut: %w", err)
-		}
+	n, hints, err := decodeNote(text)
+	if err != nil {
+		return err
 	}
 	if err := c.replica.ApplyBatch(batch); err != nil {
 		return err
@@ -123,7 +133,7 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 
 	leaves, err := c.store.BatchLeaves(batch)
 	if err == nil {
-		err = c.showCut(c.replica.Cut(), leaves, n, pause)
+		err = c.showCut(c.replica.Cut(), leaves, n, hints, pause)
 	}
 	if err != nil {
 		return err
@@ -134,7 +144,7 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 
 // showCut puts the view of a followed cut on the board, if it has a new generation.
 func (c *Chain) showCut(
-	cut *storage.Restored, leaves rankings.LeafReader, n note, pause func(),
+	cut *storage.Restored, leaves rankings.LeafReader, n note, hints []byte, pause func(),
 ) error {
 	if cut == nil { // the writer dropped the chain
 		c.view = nil
@@ -152,7 +162,8 @@ func (c *Chain) showCut(
 		return nil
 	}
 
-	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, leaves, pause)
+	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, leaves, hints,
+		pause)
 	if err != nil {
 		return err
 	}
@@ -193,12 +204,12 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	}
 	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
 
-	// Stats of an earlier format have no windows of an hour.
-	n := st.Pools.Len()
-	c.stale, c.repriced, c.held = make([]bool, n), make([]bool, n), make([][2]float64, n)
-	c.pricer = value.Pricer{}
+	// Stats of an earlier format have no windows of an hour, or not what the pool holds.
+	c.due, c.pricer = make([]dueStats, st.Pools.Len()), value.Pricer{}
 	for i := range min(c.stats.Len(), st.Pools.Len()) {
-		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
+		if s := c.stats.At(i); !market.Known(s.VolumeUsd1h) || !market.Known(s.Held[0]) {
+			c.due[i] = dueHeld
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -382,8 +381,8 @@ func TestFollowerShowsItsState(t *testing.T) {
 	s.catchUp(follower)
 	one, _ := writer.board.Load().Chain(1)
 	two, _ := follower.board.Load().Chain(1)
-	var n note
-	if err := json.Unmarshal(s.cuts[len(s.cuts)-1].note, &n); err != nil || n.At == 0 {
+	n, _, err := decodeNote(s.cuts[len(s.cuts)-1].note)
+	if err != nil || n.At == 0 {
 		t.Fatal(n, err)
 	}
 	if a, b := one.Status, two.Status; b.Role != rankings.Follower || b.LastIndexedAt != n.At ||

@@ -45,8 +45,8 @@ func TestPoolsOfMovedPrices(t *testing.T) {
 	s := newStage(t)
 	s.publish()
 	c, st := s.chain, *s.chain.view.State
-	if changed := c.solvePrices(&st, nil, func() {}); len(changed) > 0 || slices.Contains(c.repriced, true) {
-		t.Fatalf("without a change the prices of %v move, and those of pools %v", changed, c.repriced)
+	if changed := c.solvePrices(&st, nil, func() {}); len(changed) > 0 || slices.Max(c.due) > 0 {
+		t.Fatalf("without a change the prices of %v move, and those of pools %v", changed, c.due)
 	}
 
 	for token := range st.Tokens.Len() {
@@ -55,21 +55,18 @@ func TestPoolsOfMovedPrices(t *testing.T) {
 		if !market.Known(want.Usd) {
 			c.prices.Mut(token).Usd = 1e9
 		}
-		changed, pauses := c.solvePrices(&st, nil, func() {}), 0
+		changed := c.solvePrices(&st, nil, func() {})
 		if !slices.Equal(changed, []uint32{token}) || !samePrice(st.Prices.At(token), &want) {
 			t.Errorf("the price of token %d moved: %v are written, it is %+v; want %+v", token, changed,
 				*st.Prices.At(token), want)
 		}
 		for i := range st.Pools.Len() {
 			p := st.Pools.At(i)
-			if touched := p.Currency0 == token || p.Currency1 == token; c.repriced[i] != touched {
-				t.Errorf("the price of token %d moved: pool %d is valued again: %t; want %t", token, i, c.repriced[i], touched)
-			}
-			if c.repriced[i] {
-				pauses++
+			if touched := p.Currency0 == token || p.Currency1 == token; (c.due[i] == duePrices) != touched {
+				t.Errorf("the price of token %d moved: %d is due of pool %d; want it: %t", token, c.due[i], i, touched)
 			}
 		}
-		if changed := c.valuePools(&st, func() {}); len(changed) > pauses {
+		if changed := c.valuePools(&st, func() {}); len(changed) > 0 {
 			t.Errorf("the price of token %d moved: the stats of %v are written", token, changed)
 		}
 	}
@@ -90,7 +87,9 @@ func TestPauses(t *testing.T) {
 
 	solved := 0
 	value.Prices(&st, &c.Prices, nil, func() { solved++ })
-	f("the prices, and the loops over tokens and pools", solved+2, func(pause func()) { c.solvePrices(&st, nil, pause) })
+	f("the prices, and the loop over tokens", solved+1, func(pause func()) { c.solvePrices(&st, nil, pause) })
+	c.prices.Mut(0).Usd++
+	f("the loop over pools when one moves", solved+2, func(pause func()) { c.solvePrices(&st, nil, pause) })
 	f("the windows stand", 0, func(pause func()) { c.markStale(&st, c.ledger.Changes(), pause) })
 	later := st
 	later.Head.Time += value.WindowStep
@@ -112,8 +111,8 @@ func TestTakenBackPools(t *testing.T) {
 		t.Helper()
 		c.markStale(st, c.ledger.Changes(), func() {})
 		var got []uint32
-		for i, is := range c.stale {
-			if is {
+		for i, due := range c.due {
+			if due == dueHeld {
 				got = append(got, uint32(i))
 			}
 		}
@@ -130,7 +129,8 @@ func TestTakenBackPools(t *testing.T) {
 }
 
 // While a chain is too far behind to publish, its commits keep the prices and stats that it
-// has: a start goes on from them.
+// has: a start goes on from them. What follows from prices is of the pool of now there, until
+// the next generation values all pools.
 func TestCommitsWhileBehind(t *testing.T) {
 	s := newStage(t)
 	s.publish()
@@ -155,9 +155,12 @@ func TestCommitsWhileBehind(t *testing.T) {
 			c.stats.Len(), head, st.Prices.Len(), st.Stats.Len())
 	}
 	for i := range st.Stats.Len() {
-		if !sameStats(c.stats.At(i), st.Stats.At(i)) {
+		if !sameMeasured(c.stats.At(i), st.Stats.At(i)) {
 			t.Errorf("pool %d has the stats %+v; want %+v", i, *c.stats.At(i), *st.Stats.At(i))
 		}
+	}
+	if !c.everything {
+		t.Error("the next generation would not value all pools")
 	}
 }
 
@@ -224,8 +227,8 @@ func TestMetrics(t *testing.T) {
 	if err := follower.chain.Take(cut.batch, cut.note, cut.place, clock, func() {}); err != nil {
 		t.Fatal(err)
 	}
-	if events == 0 || writer.chain.LastCommit() != time.Second {
-		t.Errorf("%d events wait, a commit takes %s", events, writer.chain.LastCommit())
+	if events == 0 || writer.chain.Waited() != time.Second {
+		t.Errorf("%d events wait, it waited %s for the commit", events, writer.chain.Waited())
 	}
 	if got := writer.chain.Metrics.events.Get(); got != uint64(events) {
 		t.Errorf("%d events are counted; want %d", got, events)

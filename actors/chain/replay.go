@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,10 +15,11 @@ import (
 const replayBacklog = 50_000
 
 // Replay takes the chain to the end of an archive, commits it and publishes its
-// generation. told is called after every commit, with the time by clock.
+// generation. told is called whenever a commit has begun, with the time by clock.
 func (c *Chain) Replay(
 	ctx context.Context, source feed.Feed, clock func() time.Time, told func(feed.Step),
-) error {
+) (err error) {
+	defer func() { err = cmp.Or(err, c.Settle()) }()
 	for {
 		step, err := source.Next(ctx, c.Cursor())
 		if errors.Is(err, archive.ErrEnd) {

@@ -98,8 +98,9 @@ func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats = market.Table[market.Price]{}, market.Table[market.PoolStats]{}
-	c.stale, c.repriced, c.held, c.pricer = nil, nil, nil, value.Pricer{}
-	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
+	c.due, c.pricer = nil, value.Pricer{}
+	c.confirmed, c.refused, c.reverted = confirmation{}, refusal{}, false
+	c.unkept, c.failed = nil, nil
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair, Role: c.status.Role,
 	}
@@ -166,6 +167,7 @@ func (c *Chain) Complete(pause func()) {
 // Resync forgets everything kept of the chain, its archive too, and starts from its
 // first block.
 func (c *Chain) Resync() error {
+	_ = c.Settle() // what could not be written is dropped anyway
 	if c.Archive != nil {
 		if err := c.Archive.Drop(); err != nil {
 			return err
@@ -177,6 +179,7 @@ func (c *Chain) Resync() error {
 // Restart drops the chain's data and starts from its first block: from the archive,
 // as far as there is one.
 func (c *Chain) Restart() error {
+	_ = c.Settle() // as for Resync
 	c.board.Withdraw(c.ID())
 	if err := c.store.DropChain(c.ID()); err != nil {
 		return err

@@ -74,7 +74,7 @@ func TestBeginsAnew(t *testing.T) {
 	want := rankings.ChainStatus{Enabled: true, Offline: true, Repair: c.status.Repair, Role: rankings.Writer}
 
 	c.beginAnew()
-	if c.kept != nil || c.view != nil || !c.everything || c.prices.Len() != 0 || c.stats.Len() != 0 || c.stale != nil {
+	if c.kept != nil || c.view != nil || !c.everything || c.prices.Len() != 0 || c.stats.Len() != 0 || c.due != nil {
 		t.Errorf("it has a view of before: %t, %d prices, %d stats", c.view != nil, c.prices.Len(), c.stats.Len())
 	}
 	if c.confirmed != (confirmation{}) || c.refused != (refusal{}) || c.unkept != nil || c.reverted || c.generation != 7 {
@@ -263,16 +263,17 @@ func TestStatsOfAnEarlierFormat(t *testing.T) {
 	unknown := value.Stats(&st, 0)
 	unknown.VolumeUsd1h = market.Unknown
 	*stats.Mut(3) = unknown
+	stats.Mut(4).Held = [2]float64{market.Unknown, market.Unknown}
 	stats.Truncate(st.Pools.Len() - 1)
 	st.Stats = stats.Freeze()
 
 	s.chain.continueFrom(&st, nil, func() {})
-	for i, stale := range s.chain.stale {
-		if stale != (i == 3) {
-			t.Errorf("pool %d is to be valued again: %t", i, stale)
+	for i, due := range s.chain.due {
+		if (due == dueHeld) != (i == 3 || i == 4) {
+			t.Errorf("of pool %d %d is to be computed again", i, due)
 		}
 	}
-	if n := len(s.chain.stale); n != int(st.Pools.Len()) {
+	if n := len(s.chain.due); n != int(st.Pools.Len()) {
 		t.Errorf("%d pools are known; want %d", n, st.Pools.Len())
 	}
 }

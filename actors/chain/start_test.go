@@ -100,9 +100,9 @@ func TestPricesAndStatsOfAStart(t *testing.T) {
 
 	st, pauses := *c.view.State, 0
 	changed := c.valuePools(&st, func() { pauses++ })
-	if len(changed) > 0 || pauses != 1 || slices.Contains(c.stale, true) {
+	if len(changed) > 0 || pauses != 1 || slices.Max(c.due) > 0 {
 		t.Errorf("%d pools have other stats after %d pauses, stale are %v; want none after one",
-			len(changed), pauses, c.stale)
+			len(changed), pauses, c.due)
 	}
 	c.everything = true
 	if c.valuePools(&st, func() { pauses++ }); pauses != 2+int(st.Pools.Len())/strideValued || c.everything {
@@ -217,12 +217,12 @@ func TestStaleStaysStale(t *testing.T) {
 		s.now = s.now.Add(wait)
 		s.follow()
 		c := s.chain
-		for i := range c.stale {
-			c.stale[i] = true
+		for i := range c.due {
+			c.due[i] = dueHeld
 		}
 		c.markStale(c.ledger.Freeze(), c.ledger.Changes(), func() {})
-		if slices.Contains(c.stale, false) {
-			t.Errorf("after %s the pools to be valued are %v; want all", wait, c.stale)
+		if slices.Min(c.due) != dueHeld {
+			t.Errorf("after %s what is due of pools is %v; want all", wait, c.due)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -413,14 +414,27 @@ func TestDamagedDirectory(t *testing.T) {
 // What other nodes are to be told is refused if it cannot be told, and what they tell if
 // it cannot be read: a cut as well as a beat.
 func TestNotes(t *testing.T) {
-	if text, err := (note{At: 5}).encode(false); text != nil || err != nil {
-		t.Errorf("the note of a chain that nobody follows is %q, %v", text, err)
-	}
-	if text, err := (note{At: 5}).encode(true); string(text) != `{"At":5}` || err != nil {
+	view, publication := rankings.Build(nil, &market.State{Chain: 1}, 1)
+	text, err := (note{At: 5}).encode(view, nil)
+	if err != nil || !bytes.HasPrefix(text, []byte(`{"At":5}`)) {
 		t.Errorf("the note is %q, %v", text, err)
 	}
+	n, told, err := decodeNote(text)
+	if err != nil || n.At != 5 || !bytes.Equal(told, view.AppendHints(nil, nil)) {
+		t.Errorf("it is read as %+v with %x, %v", n, told, err)
+	}
+	if _, err := rankings.Follow(nil, view.State, 1, publication.Directory, nil, told, func() {}); err != nil {
+		t.Errorf("hints of a note: %v", err)
+	}
+	if n, told, err := decodeNote([]byte(`{"At":5}`)); err != nil || n.At != 5 || len(told) != 0 {
+		t.Errorf("a note of an earlier program is read as %+v with %x, %v", n, told, err)
+	}
+	if n, told, err := decodeNote(nil); err != nil || n.At != 0 || told != nil {
+		t.Errorf("no note is read as %+v with %x, %v", n, told, err)
+	}
+
 	bad := note{FeedPrices: []value.FeedPrice{{Usd: math.NaN()}}}
-	if _, err := bad.encode(true); err == nil || !strings.Contains(err.Error(), "cannot note the answers of the price feed") {
+	if _, err := bad.encode(view, nil); err == nil || !strings.Contains(err.Error(), "cannot note the answers of the price feed") {
 		t.Errorf("a note of NaN: %v", err)
 	}
 

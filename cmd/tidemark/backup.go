@@ -71,6 +71,10 @@ func (c *RestoreCmd) Run() error {
 			return fmt.Errorf("%s is no checkpoint: %w", c.Dir, err)
 		}
 	}
+	// What a running node has is no cut; its socket tells it from a checkpoint.
+	if _, err := os.Lstat(filepath.Join(c.Dir, admin.SocketName)); err == nil {
+		return fmt.Errorf("%s belongs to a node; restore what `tidemark backup` wrote", c.Dir)
+	}
 	entries, err := os.ReadDir(c.Data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -80,7 +84,7 @@ func (c *RestoreCmd) Run() error {
 	}
 
 	if err := os.CopyFS(c.Data, os.DirFS(c.Dir)); err != nil {
-		return fmt.Errorf("cannot copy %s to %s: %w", c.Dir, c.Data, err)
+		return errors.Join(fmt.Errorf("cannot copy %s to %s: %w", c.Dir, c.Data, err), c.removeCopy())
 	}
 	if err := c.proveAccounts(); err != nil {
 		return err
@@ -95,6 +99,16 @@ func (c *RestoreCmd) Run() error {
 	}
 	fmt.Printf("restored %s from %s\n", c.Data, c.Dir)
 	return nil
+}
+
+// removeCopy removes a part of a copy, so that the restore can be tried again. The data
+// directory was empty before; it stays, since it may be a mount.
+func (c *RestoreCmd) removeCopy() error {
+	entries, err := os.ReadDir(c.Data)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(c.Data, e.Name())))
+	}
+	return err
 }
 
 // proveAccounts takes what the checkpoint has of accounts as all there is:

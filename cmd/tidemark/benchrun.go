@@ -23,7 +23,7 @@ type BenchRunCmd struct {
 	Only        []string      `help:"Scenarios to run; all when none is named." placeholder:"NAME"`
 	Paths       string        `help:"Ask for the paths in a file, a line each, instead." placeholder:"FILE"`
 	Rate        []float64     `help:"Ask at these rates instead, one after the other: open loop." placeholder:"N"`
-	FailIf      []string      `help:"Exit with 1 when it holds, as p99>20ms or refused>1%%." placeholder:"LIMIT"`
+	FailIf      []string      `help:"Exit with 1 when it holds, as p99>20ms or refused>1%." placeholder:"LIMIT"`
 	Figures     bool          `help:"Print the table of goals."`
 	Connections int           `help:"Connections of the client." default:"64"`
 	Rounds      int           `help:"Rounds in which a node and its limit take turns." default:"3"`

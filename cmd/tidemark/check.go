@@ -26,6 +26,7 @@ type CheckCmd struct {
 	Key      string        `help:"API key for --url." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
 	Sample   int           `help:"Positions of a chain to look at one by one; 0: all."`
 	Requests int           `help:"Most requests to send." default:"200000"`
+	TotalCap int           `help:"limits.total-cap of that node." default:"25000"`
 	Timeout  time.Duration `help:"How long one answer may take." default:"30s"`
 	JSON     bool          `name:"json" help:"Print JSON, for --url."`
 }

@@ -16,7 +16,8 @@ func (c *CheckCmd) checkURL() error {
 	ctx, stop := interruptContext()
 	defer stop()
 	cfg := consistency.Config{
-		URL: c.URL, Key: c.Key, Sample: c.Sample, Requests: c.Requests, Timeout: c.Timeout,
+		URL: c.URL, Key: c.Key, Sample: c.Sample, Requests: c.Requests, TotalCap: c.TotalCap,
+		Timeout: c.Timeout,
 	}
 	if !c.JSON {
 		cfg.Progress = func(what string) { fmt.Fprintln(os.Stderr, what) }

@@ -13,13 +13,19 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/edge/consistency"
+	"tidemark/edge/pages"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 )
 
 // serveMarket serves a small simulated market of so many chains.
 func serveMarket(t *testing.T, chains, positions, pools int) *stage {
+	return serveLimited(t, pages.DefaultLimits(), chains, positions, pools)
+}
+
+func serveLimited(t *testing.T, limits pages.Limits, chains, positions, pools int) *stage {
 	s := overHTTP(newStage(t))
+	s.limits = limits
 	s.params.Stables = []market.Address{{0x01, 1}, {0x01, 2}, {0x01, 3}}
 	s.params.WrappedNative = market.Address{0x02}
 	for i, id := range []string{"1", "42161", "43114"}[:chains] {
@@ -64,6 +70,18 @@ func TestCheckFindsNothing(t *testing.T) {
 	}
 	if report.Values < 100_000 || report.Positions != 300 || report.Pools != 100 {
 		t.Errorf("%d values of %d positions and %d pools were compared", report.Values, report.Positions, report.Pools)
+	}
+}
+
+// A node may count less far than others. The check is told how far.
+func TestCheckTotalCap(t *testing.T) {
+	limits := pages.DefaultLimits()
+	limits.TotalCap = 30
+	s := serveLimited(t, limits, 1, 150, 50)
+
+	code, stdout, stderr := runCommand(t, "check", "--url", s.url, "--key", s.key, "--sample", "1", "--total-cap", "30")
+	if code != 0 {
+		t.Errorf("the check ended with %d: %s%s", code, stdout, stderr)
 	}
 }
 

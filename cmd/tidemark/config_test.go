@@ -181,6 +181,8 @@ func TestConfigRefuses(t *testing.T) {
 	f("[tls]\ncert = \"a\"", "tidemark.toml:2: tls.cert is set and tls.key is not; set both or none")
 	f("[tls]\nkey = \"a\"", "tidemark.toml:2: tls.key is set and tls.cert is not")
 	f("[log]\nlevel = \"loud\"", `log.level is "loud"; allowed are debug, info, warn, error`)
+	f("listen = \"127.0.0.1:65536\"", `listen is "127.0.0.1:65536"; allowed is HOST:PORT`)
+	f("ops-listen = \"127.0.0.1:nothing\"", `ops-listen is "127.0.0.1:nothing"; allowed is HOST:PORT`)
 	f("listen = \"unix:\"", `listen is "unix:"; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH`)
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
 }
@@ -396,11 +398,12 @@ func TestStrayVariable(t *testing.T) {
 
 	f("TIDEMARK_LISTN", "environment TIDEMARK_LISTN is not a setting and has no effect; did you mean TIDEMARK_LISTEN?")
 	f("TIDEMARK_LIMITS_TOTALCAP", "did you mean TIDEMARK_LIMITS_TOTAL_CAP?")
+	f("TIDEMARK_CONFIG", "`tidemark config print` lists the settings")
 	f("TIDEMARK_PORT_8080_TCP_ADDR", "`tidemark config print` lists the settings")
 }
 
 func TestConfigForeignVariable(t *testing.T) {
-	l, err := loadText(t, "", "TIDEMARK_LIMIT=1", "TIDEMARK_DATA=x")
+	l, err := loadText(t, "", "TIDEMARK_LIMIT=1", "TIDEMARK_DATA=x", "TIDEMARK_BENCH_KEY=y")
 	if err != nil {
 		t.Fatal(err)
 	}

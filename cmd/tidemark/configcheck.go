@@ -114,8 +114,15 @@ func (l *loaded) checkDuration(name string, least, most time.Duration) error {
 
 func (l *loaded) checkListen(name, value string) error {
 	path, isUnix := strings.CutPrefix(value, unixPrefix)
-	_, _, err := net.SplitHostPort(value)
-	if isUnix && path == "" || !isUnix && err != nil {
+	if isUnix && path != "" {
+		return nil
+	}
+
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port) // a number to 65535, or a name such as http
+	}
+	if isUnix || err != nil {
 		return fmt.Errorf("%s%s is %q; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH",
 			l.placeOf(name), name, value)
 	}

@@ -139,6 +139,12 @@ func (l *loaded) readFile(path string) {
 	f.readRoot(tree)
 }
 
+// envPrefix begins the variables of the environment that are read.
+const envPrefix = "TIDEMARK_"
+
+// commandVariables are flags of commands that read no configuration.
+var commandVariables = []string{"TIDEMARK_BENCH_KEY", "TIDEMARK_CHECK_KEY"}
+
 // readEnvironment sets what TIDEMARK_ variables say; an empty one says nothing.
 // One that is no setting may be somebody else's, and is only reported.
 func (l *loaded) readEnvironment(environ []string) {
@@ -149,7 +155,7 @@ func (l *loaded) readEnvironment(environ []string) {
 
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		variable, text, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(variable, "TIDEMARK_") || text == "" {
+		if !strings.HasPrefix(variable, envPrefix) || text == "" || slices.Contains(commandVariables, variable) {
 			continue
 		}
 		s, ok := byVariable[variable]
@@ -184,7 +190,7 @@ func (l *loaded) readFlags(flags map[string]string) {
 // one that was probably meant.
 func (l *loaded) strayVariable(variable string) string {
 	text := fmt.Sprintf("environment %s is not a setting and has no effect", variable)
-	nearest, least := "", len(variable)/3
+	nearest, least := "", len(strings.TrimPrefix(variable, envPrefix))/3
 	for _, s := range l.settings() {
 		if d := edge.EditDistance(variable, s.variable()); d <= least {
 			nearest, least = s.variable(), d-1

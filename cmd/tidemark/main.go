@@ -60,9 +60,22 @@ type HelpCmd struct {
 // Run prints what the command with --help prints.
 func (c *HelpCmd) Run(parser *kong.Kong) error {
 	// Printing the help ends the process with 0, as --help does.
-	_, err := parser.Parse(append(c.Command, "--help"))
-	return err
+	if _, err := parser.Parse(append(c.Command, "--help")); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
+
+// usageError is the error of a command line that cannot be understood.
+type usageError struct{ error }
+
+// Error adds where to look to what the parser says.
+func (e usageError) Error() string {
+	return e.error.Error() + "\n`tidemark help` lists the commands and their flags."
+}
+
+// ExitCode returns the code of such a command line.
+func (usageError) ExitCode() int { return exitUsage }
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -92,7 +105,8 @@ func run(args []string) int {
 
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "tidemark: %v\n`tidemark help` lists the commands and their flags.\n", err)
+		err = usageError{err}
+		fmt.Fprintln(os.Stderr, "tidemark:", err)
 		return exitUsage
 	}
 

@@ -42,7 +42,7 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 	server, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: s.board, Store: s.store, Chains: chains,
-			Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
+			Plans: accounts.DefaultPlans(), Limits: s.limits, Version: "test",
 			Prices:    func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
 			Metrics:   metrics.NewSet(),
 			Disk:      func() storage.Disk { return storage.Disk{Status: storage.DiskOK} },

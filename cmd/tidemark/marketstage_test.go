@@ -13,6 +13,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/edge/pages"
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -40,7 +41,8 @@ type stage struct {
 	ask    func(s *stage, path, query string) answer
 	url    string // of the server, when there is one, and a key for it
 	key    string
-	redo   bool // every row that is asked for is redone from its explanation
+	limits pages.Limits // of that server
+	redo   bool         // every row that is asked for is redone from its explanation
 }
 
 // scene is one chain.
@@ -51,7 +53,7 @@ type scene struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, dir: t.TempDir(), params: value.DefaultParams()}
+	s := &stage{t: t, dir: t.TempDir(), params: value.DefaultParams(), limits: pages.DefaultLimits()}
 	s.ask, s.before = (*stage).askPlainly, func(*stage) {}
 	s.open()
 	t.Cleanup(func() { s.store.Close() })

@@ -167,7 +167,7 @@ func checkCommands(t *testing.T, n *node) (saved string) {
 
 	saved = filepath.Join(t.TempDir(), "saved")
 	f(0, "checkpoint in  "+saved, "backup", saved, "--data", n.Data)
-	f(1, "file exists", "backup", saved, "--data", n.Data)
+	f(1, "exists already; name a new directory", "backup", saved, "--data", n.Data)
 	f(0, "43114", "chains", "list", "--data", n.Data)
 	f(1, "a node is running on "+n.Data+"; stop it first",
 		"archive", "import", saved, "--chain", "1", "--data", n.Data)
@@ -201,6 +201,10 @@ func checkRestored(t *testing.T, saved string) {
 		code, stdout, stderr := runCommand(t, "restore", spoiled, "--data", data)
 		if code != 1 || strings.Contains(stdout, "restored") || !strings.Contains(stderr, want) {
 			t.Errorf("the restore ended with %d: %s%s; want %q", code, stdout, stderr, want)
+		}
+		// What could not be copied whole is gone again, so that the restore can be repeated.
+		if left, err := os.ReadDir(data); err != nil || strings.Contains(stderr, "cannot copy ") && len(left) > 0 {
+			t.Errorf("a failed copy left %v, %v", left, err)
 		}
 	}
 	f(func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, marketDir, "pipe"), 0o600) }, "cannot copy ")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/actors"
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/archive"
@@ -152,7 +153,7 @@ func (l *loaded) replay(
 ) error {
 	none := func() []value.FeedPrice { return nil }
 	config := l.chainConfig(c, none, metrics.NewSet(), log)
-	config.Archive = kept
+	config.Archive, config.Beside = kept, actors.Beside
 	built, err := chain.Open(config, store, new(rankings.Board))
 	if err != nil {
 		return err

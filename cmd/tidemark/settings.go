@@ -68,7 +68,7 @@ func isArrayOfTables(v reflect.Value) bool {
 
 // variable is the setting's name in the environment.
 func (s setting) variable() string {
-	return "TIDEMARK_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(s.name))
+	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(s.name))
 }
 
 // set reads a value as the file gives it (a string, bool, int64, float64,

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/edge/consistency"
 	"tidemark/edge/telemetry"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
@@ -53,8 +54,9 @@ func TestSettingsGuide(t *testing.T) {
 			t.Errorf("exit code %d is not in the guide", code)
 		}
 	}
-	if exitUnfinished != exitUsage || !strings.Contains(guide, "`verify` could not be finished") {
-		t.Errorf("exit code %d of verify is not in the guide", exitUnfinished)
+	if unfinished := (&consistency.Unfinished{}).ExitCode(); exitUnfinished != exitUsage || unfinished != exitUsage ||
+		!strings.Contains(guide, "`verify` or `check --url` could not be finished") {
+		t.Errorf("exit codes %d of verify and %d of check are not in the guide", exitUnfinished, unfinished)
 	}
 }
 

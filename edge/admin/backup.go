@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,8 +23,13 @@ func (s *Server) handleBackup() {
 		if !filepath.IsAbs(dir) {
 			return nil, refusal(registry.Invalid, "dir is %q; it must be an absolute path", dir)
 		}
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, refusal(registry.Conflict, "%v", err)
+
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, refusal(registry.Conflict, "%s exists already; name a new directory", dir)
+		}
+		if err != nil {
+			return nil, refusal(registry.Conflict, "cannot make the directory of the backup: %v", err)
 		}
 		return BackupView{dir}, s.Control.Backup(dir)
 	})

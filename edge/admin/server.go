@@ -91,9 +91,9 @@ func New(c Config) *Server {
 func (s *Server) Listen(dir string) error {
 	listener, err := listenPrivately(dir)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", filepath.Join(dir, socketName), err)
+		return fmt.Errorf("cannot listen on %s: %w", filepath.Join(dir, SocketName), err)
 	}
-	s.path = filepath.Join(dir, socketName)
+	s.path = filepath.Join(dir, SocketName)
 
 	go func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -104,7 +104,7 @@ func TestServer(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		stale, err := os.Create(filepath.Join(dir, socketName))
+		stale, err := os.Create(filepath.Join(dir, SocketName))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestServer(t *testing.T) {
 		if err := s.Listen(dir); err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(filepath.Join(dir, socketName))
+		info, err := os.Stat(filepath.Join(dir, SocketName))
 		if err != nil || info.Mode() != os.ModeSocket|0o600 {
 			t.Errorf("mode of the socket = %v, %v; want 0600", info.Mode(), err)
 		}

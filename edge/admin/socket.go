@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	socketName = "admin.sock"
+	SocketName = "admin.sock"
 	// maxSocketPath is a path length that every system accepts for a socket.
 	maxSocketPath = 100
 )
@@ -40,7 +40,7 @@ func listenPrivately(dir string) (net.Listener, error) {
 	created := filepath.Join(private, "s")
 	err = os.Chmod(created, 0o600)
 	if err == nil {
-		err = os.Rename(created, filepath.Join(dir, socketName))
+		err = os.Rename(created, filepath.Join(dir, SocketName))
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -57,14 +57,14 @@ func Dial(ctx context.Context, dir string) (net.Conn, error) {
 	defer done()
 
 	var d net.Dialer
-	return d.DialContext(ctx, "unix", filepath.Join(short, socketName))
+	return d.DialContext(ctx, "unix", filepath.Join(short, SocketName))
 }
 
 // shortPath returns a path of a directory that is short enough for a socket's
 // address. It is valid until done is called. For a long path it is the kernel's
 // name for an open file descriptor of the directory.
 func shortPath(dir string) (path string, done func(), err error) {
-	if len(dir) <= maxSocketPath-len("/"+socketName) {
+	if len(dir) <= maxSocketPath-len("/"+SocketName) {
 		return dir, func() {}, nil
 	}
 

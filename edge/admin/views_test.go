@@ -204,7 +204,7 @@ func TestListenNowhere(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)
 	dir := filepath.Join(t.TempDir(), "gone")
-	if err := s.Listen(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, socketName)) {
+	if err := s.Listen(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, SocketName)) {
 		t.Errorf("Listen = %v; want an error that names the socket", err)
 	}
 	if err := s.Stop(t.Context()); err != nil {
@@ -213,7 +213,7 @@ func TestListenNowhere(t *testing.T) {
 
 	// The directory is in the way of the socket: nothing is left of the attempt.
 	dir = t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, socketName, "full"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, SocketName, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Listen(dir); err == nil {

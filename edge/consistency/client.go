@@ -21,6 +21,8 @@ type Config struct {
 	// Requests bounds how many requests are sent; 0 is 200,000, which is more
 	// than the simulated market needs ten times over.
 	Requests int
+	// TotalCap is limits.total-cap of the node, where its counts stop; 0 is 25,000.
+	TotalCap int
 	// Tries is how often a question is asked until its answer is of the
 	// generation of all rows; 0 is 20.
 	Tries int
@@ -32,6 +34,7 @@ type Config struct {
 
 const (
 	defaultRequests = 200_000
+	defaultTotalCap = 25_000
 	defaultTries    = 20
 	defaultTimeout  = 30 * time.Second
 
@@ -88,6 +91,9 @@ func newClient(cfg Config, report *Report) *client {
 
 	if c.Requests == 0 {
 		c.Requests = defaultRequests
+	}
+	if c.TotalCap == 0 {
+		c.TotalCap = defaultTotalCap
 	}
 	if c.Tries == 0 {
 		c.Tries = defaultTries

@@ -17,9 +17,6 @@ type order struct {
 	cut       bool              // rows show the value cut off at mostPercent
 }
 
-// totalCap is where counting stops.
-const totalCap = 25_000
-
 // question is one list with its filters, and the rows that it should have.
 type question struct {
 	list, query string
@@ -160,9 +157,9 @@ func (j judge) checkPagination(p map[string]any, all, rows, page, limit int) {
 	j.equal("pagination.hasMore", p["hasMore"], page*limit < all)
 
 	total := all
-	if flag(p, "totalCapped") || all > totalCap {
-		j.equal("pagination.totalCapped", flag(p, "totalCapped"), all > totalCap)
-		total = min(all, totalCap)
+	if flag(p, "totalCapped") || all > j.totalCap {
+		j.equal("pagination.totalCapped", flag(p, "totalCapped"), all > j.totalCap)
+		total = min(all, j.totalCap)
 		if rows > 0 {
 			total = max(total, min(page*limit+1, all))
 		}

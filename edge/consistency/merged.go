@@ -75,7 +75,7 @@ func (c *checker) firstMerged(q question) error {
 		q.order.sort(rows)
 		j := c.judge("list", all.path)
 		j.checkRows(&q, list(all.object(), q.list), rows[:min(len(rows), pageLength)], 0)
-		if total <= totalCap {
+		if total <= float64(c.TotalCap) {
 			j.by("pagination").equal("pagination.total", number(all.object(), "pagination.total"), total)
 		}
 		return nil

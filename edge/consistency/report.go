@@ -86,10 +86,17 @@ func show(v any) string {
 type judge struct {
 	report      *Report
 	rule, route string
+	totalCap    int // where counts of lists stop
 }
 
 func (j judge) by(rule string) judge {
 	j.rule = rule
+	return j
+}
+
+// uncapped is for what is always counted to its end: tokens and ticks.
+func (j judge) uncapped() judge {
+	j.totalCap = math.MaxInt
 	return j
 }
 

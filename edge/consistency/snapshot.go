@@ -205,7 +205,7 @@ func (c *checker) with(chain int64, path string, compare func(s *snapshot, a *an
 }
 
 func (c *checker) judge(rule, route string) judge {
-	return judge{report: c.report, rule: rule, route: route}
+	return judge{report: c.report, rule: rule, route: route, totalCap: c.TotalCap}
 }
 
 // noteSkipped notes once what is not checked.

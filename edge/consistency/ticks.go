@@ -52,7 +52,7 @@ func (c *checker) readTicks(chain int64, path string, t *ticksOf) (whole bool, e
 			}
 
 			p := group(a.object(), "pagination")
-			c.judge("ticks", asked).checkPagination(p, int(number(p, "total")),
+			c.judge("ticks", asked).uncapped().checkPagination(p, int(number(p, "total")),
 				len(list(a.object(), "ticks")), page, ticksLength)
 			t.s, t.pages, more = s, append(t.pages, a.object()), flag(p, "hasMore")
 		})

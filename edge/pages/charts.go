@@ -125,17 +125,11 @@ func (s *Pages) positionSeries(
 		return t.Position(i, &chart.PositionRecords{}), nil
 	}
 
-	kept := chart.PositionRecords{History: chart.NewHistory(p)}
-	it := s.transactions(st, i, storage.OldestFirst)
-	defer it.Close()
-	for it.Next() {
-		kept.History.Add(it.Entry())
-	}
-	if err := it.Err(); err != nil {
+	var kept chart.PositionRecords
+	var err error
+	if kept.History, err = s.changes(st, i); err != nil {
 		return chart.PositionPoints{}, err
 	}
-
-	var err error
 	if kept.Lower, err = s.outside(st, p, p.TickLower, p.LowerSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
@@ -146,6 +140,22 @@ func (s *Pages) positionSeries(
 		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil
+}
+
+// changes returns what happened to position i, which most positions need the store for.
+func (s *Pages) changes(st *market.State, i uint32) (*chart.History, error) {
+	p := st.Positions.At(i)
+	if h, ok := chart.HistoryOfMint(st, p); ok {
+		return h, nil
+	}
+
+	h := chart.NewHistory(p)
+	it := s.transactions(st, i, storage.OldestFirst)
+	defer it.Close()
+	for it.Next() {
+		h.Add(it.Entry())
+	}
+	return h, it.Err()
 }
 
 // outside returns the fee growth outside a tick of a position by the day or hour from an

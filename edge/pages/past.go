@@ -12,6 +12,7 @@ import (
 	"tidemark/rankings/chart"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 )
 
 // pastCache keeps what charts read of days and hours that are over: how a pool stood at
@@ -182,5 +183,9 @@ func (p *Pages) dayEnds(v *rankings.View, pool, from uint32) ([]chart.End, error
 // readDayEnds reads how a pool stood at the end of the days from one to another, led by the
 // newest before them.
 func (p *Pages) readDayEnds(st *market.State, pool, from, to uint32) ([]chart.End, error) {
-	return readSeries(p.cfg.Store.PoolDaysFrom(st.Chain, pool, from, to), chart.EndOfDay)
+	store := p.cfg.Store
+	if from <= market.DayOf(st.Pools.At(pool).CreatedAt) { // nothing leads them
+		return readSeries(store.PoolDays(st.Chain, pool, from, to, storage.OldestFirst), chart.EndOfDay)
+	}
+	return readSeries(store.PoolDaysFrom(st.Chain, pool, from, to), chart.EndOfDay)
 }

@@ -118,5 +118,5 @@ func parseAmountUsd(name string, v []byte) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s %s is not a finite number above 0; allowed are digits, optionally "+
-		"with a fraction and an exponent: 1000, 0.5, 1e+3", name, quoteValue(v))
+		"with a fraction and an exponent: 1000, 0.5, 1e3", name, quoteValue(v))
 }

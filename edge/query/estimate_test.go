@@ -44,6 +44,7 @@ func TestReadEstimateRefused(t *testing.T) {
 	for _, usd := range []string{"0", "-1", "0.0", "NaN", "Infinity", "1e400", ".5", "5.", "%2B5", "0x1", "1_0", "x", "1e-400"} {
 		f("valueUsd="+usd, "is not a finite number above 0; allowed are digits")
 	}
+	f("valueUsd=1e+3", "1000, 0.5, 1e3")
 	f("valueUsd=", "parameter valueUsd has no value")
 	f("tickLower=1&tickLower=1", "parameter tickLower is given more than once")
 	f("interval=1h", `unknown parameter "interval"; allowed are tickLower, tickUpper, valueUsd, range`)

@@ -130,6 +130,8 @@ func TestPositionsRefused(t *testing.T) {
 		f("minValueUsd="+x, "is not a finite number; allowed are digits")
 		f("minPoolTvl="+x, "is not a finite number")
 	}
+	f("minValueUsd=1e+3", `"1e 3" is not`)
+	f("minValueUsd=1e+3", "1000, 0.5, 1e3") // which can be copied: + is a space
 
 	for _, a := range []string{"abc", owner[:41], owner + "0", "0X" + owner[2:], owner[:41] + "g"} {
 		f("owner="+a, "is not an address; the format is 0x and 40 hex digits")

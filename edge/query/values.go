@@ -47,7 +47,7 @@ func parseFloor(name string, v []byte) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s %s is not a finite number; allowed are digits, optionally with "+
-		"a leading minus, a fraction and an exponent: 1000, 0.5, 1e+3", name, quoteValue(v))
+		"a leading minus, a fraction and an exponent: 1000, 0.5, 1e3", name, quoteValue(v))
 }
 
 // isNumber reports whether v matches -?digits[.digits][(e|E)[+-]digits].

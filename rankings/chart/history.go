@@ -53,6 +53,27 @@ func NewHistory(p *market.Position) *History {
 	return &History{position: p, changes: make([]change, 0, p.Entries)}
 }
 
+// HistoryOfMint returns the history of an open position that was minted and not touched
+// since: its record has all of it. ok is false for any other position.
+func HistoryOfMint(st *market.State, p *market.Position) (h *History, ok bool) {
+	if p.Entries != 1 || !p.IsOpen() {
+		return nil, false
+	}
+
+	h = NewHistory(p)
+	sums := st.Sums(p)
+	h.changes = append(h.changes, change{
+		time: int64(p.MintedAt), after: p.Liquidity(),
+		flow: flows{
+			deposited: [2]clmath.U256{sums.Deposited0, sums.Deposited1},
+			withdrawn: [2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1},
+			collected: [2]clmath.U256{sums.Collected0, sums.Collected1},
+			gasWei:    p.GasWei.U256(), gasUnknown: p.GasUnknown,
+		},
+	})
+	return h, true
+}
+
 // Add takes the next transaction.
 func (h *History) Add(t *market.Transaction) {
 	h.sum.add(t)

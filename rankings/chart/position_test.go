@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,36 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
+
+// TestHistoryOfMint: what the record of a position says that was minted and not touched since is
+// what its transaction says; that of any other position does not say it.
+func TestHistoryOfMint(t *testing.T) {
+	m := playMarket(t, 5*time.Hour)
+	minted := 0
+	for i := range m.st.Positions.Len() {
+		p := m.st.Positions.At(i)
+		h, ok := HistoryOfMint(m.st, p)
+		if want := p.Entries == 1; ok != want {
+			t.Fatalf("position %d of %d entries, open %t: %t", p.ID, p.Entries, p.IsOpen(), ok)
+		}
+		if !ok {
+			continue
+		}
+
+		minted++
+		want := m.records(i, m.timeline(p.Pool)).History
+		if !slices.Equal(h.changes, want.changes) {
+			t.Errorf("position %d: %+v; its transaction says %+v", p.ID, h.changes, want.changes)
+		}
+	}
+	if minted < 20 {
+		t.Errorf("only %d positions were minted and not touched since", minted)
+	}
+
+	if _, ok := HistoryOfMint(m.st, &market.Position{Entries: 1, Closed: true}); ok {
+		t.Error("a closed position's record has the history of a mint")
+	}
+}
 
 // TestLastPointsAreRows: the last point of a series is what the row says, of
 // every pool and position.

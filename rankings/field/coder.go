@@ -4,6 +4,7 @@ import "fmt"
 
 // Coder is a walk over the fields of a record. Each method takes a field's name and
 // a pointer to its value, which it appends to Buf or, with Read set, reads from Buf.
+// Appending writes to no value, because others may read the record meanwhile.
 type Coder struct {
 	// Buf holds the bytes appended so far, or the bytes left to read.
 	Buf  []byte

@@ -16,6 +16,10 @@ func (c *Coder) U64(name string, v *uint64) {
 		return
 	}
 
+	if b := c.Buf; len(b) > 0 && b[0] < 1<<7 && c.Note == nil { // most of them are small
+		*v, c.Buf = uint64(b[0]), b[1:]
+		return
+	}
 	x, n := binary.Uvarint(c.Buf)
 	if n <= 0 || n > 1 && c.Buf[n-1] == 0 {
 		c.Fail(name)
@@ -34,7 +38,9 @@ func (c *Coder) U32(name string, v *uint32) {
 		c.Fail(name)
 		return
 	}
-	*v = uint32(x)
+	if c.Read {
+		*v = uint32(x)
+	}
 }
 
 // U16 is a U64 that fits 16 bits.
@@ -45,14 +51,18 @@ func (c *Coder) U16(name string, v *uint16) {
 		c.Fail(name)
 		return
 	}
-	*v = uint16(x)
+	if c.Read {
+		*v = uint16(x)
+	}
 }
 
 // I64 is a zigzag varint: 0, -1, 1, -2 are 0, 1, 2, 3.
 func (c *Coder) I64(name string, v *int64) {
 	x := uint64(*v)<<1 ^ uint64(*v>>63)
 	c.U64(name, &x)
-	*v = int64(x>>1) ^ -int64(x&1)
+	if c.Read {
+		*v = int64(x>>1) ^ -int64(x&1)
+	}
 }
 
 // I32 is an I64 that fits 32 bits.
@@ -63,7 +73,9 @@ func (c *Coder) I32(name string, v *int32) {
 		c.Fail(name)
 		return
 	}
-	*v = int32(x)
+	if c.Read {
+		*v = int32(x)
+	}
 }
 
 // Time32 is a unix time as an I64 that is not negative and fits 32 bits.
@@ -74,7 +86,9 @@ func (c *Coder) Time32(name string, v *uint32) {
 		c.Fail(name)
 		return
 	}
-	*v = uint32(x)
+	if c.Read {
+		*v = uint32(x)
+	}
 }
 
 // Late reports whether the fields that earlier formats do not have follow, which
@@ -99,7 +113,9 @@ func (c *Coder) Mark(name string, v *uint8, most uint8) {
 	}
 	x := maxWide + *v
 	c.Small(name, &x, maxWide+most)
-	*v = x - maxWide
+	if c.Read {
+		*v = x - maxWide
+	}
 }
 
 // maxWide is how many bytes a U256 has at most.
@@ -109,7 +125,9 @@ const maxWide = 32
 func (c *Coder) Index(name string, v *uint32) {
 	x := *v + 1
 	c.U32(name, &x)
-	*v = x - 1
+	if c.Read {
+		*v = x - 1
+	}
 }
 
 // U256 is a length of at most 32 and as many bytes, low first; the last is
@@ -145,6 +163,9 @@ func (c *Coder) I128(name string, v *clmath.I128) {
 		Hi: (uint64(v.Hi)<<1 | v.Lo>>63) ^ sign,
 	}
 	c.U128(name, &u)
+	if !c.Read {
+		return
+	}
 	sign = -(u.Lo & 1)
 	*v = clmath.I128{
 		Lo: (u.Lo>>1 | u.Hi<<63) ^ sign,
@@ -169,6 +190,7 @@ func (c *Coder) readWords(name string, w []uint64) {
 		return
 	}
 
+	all := c.Buf[1:]
 	b := c.Take(name, 1+int(c.Buf[0]))
 	switch {
 	case b == nil:
@@ -178,14 +200,14 @@ func (c *Coder) readWords(name string, w []uint64) {
 		return
 	}
 
-	for i, b := 0, b[1:]; len(b) > 0; i++ {
-		if len(b) >= 8 {
-			w[i], b = binary.LittleEndian.Uint64(b), b[8:]
+	// A word is read as a whole where the record goes on for so long.
+	for i, n := 0, len(b)-1; n > 0; i, n = i+1, n-8 {
+		if rest := all[8*i:]; len(rest) >= 8 {
+			w[i] = binary.LittleEndian.Uint64(rest) & (math.MaxUint64 >> (64 - 8*min(n, 8)))
 			continue
 		}
-		for k, x := range b {
+		for k, x := range all[8*i : 8*i+n] {
 			w[i] |= uint64(x) << (8 * k)
 		}
-		break
 	}
 }

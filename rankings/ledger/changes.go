@@ -65,13 +65,6 @@ type Changes struct {
 	UndoPut  []*Undo
 }
 
-// Op is an operation on a series; see Series for how to make and read one.
-type Op struct {
-	Series int
-	Drop   bool // delete the entry with the key of Entry; else write Entry
-	Entry  any  // a pointer to the entry
-}
-
 // Saved is a row as it was before a span changed it.
 type Saved[T any] struct {
 	Index uint32
@@ -92,5 +85,5 @@ type Undo struct {
 	Transactions uint64
 
 	// Drops reverts what the span wrote into the series.
-	Drops []Op
+	Drops Ops
 }

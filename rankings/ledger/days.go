@@ -17,7 +17,7 @@ func (l *Ledger) startDay(i uint32) {
 		Pool: i, Day: l.day,
 		Open: p.SqrtPriceX96, High: p.SqrtPriceX96, Low: p.SqrtPriceX96,
 	}
-	addUndoOp(l, PoolDays.Drop, market.PoolDay{Pool: i, Day: l.day})
+	undoByDrop(l, PoolDays, market.PoolDay{Pool: i, Day: l.day})
 	l.touchDayRow(i, d)
 	l.touchHour(i, d)
 }

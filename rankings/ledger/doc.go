@@ -28,12 +28,12 @@
 //
 // # Undo
 //
-// Every table row has two stamps: the span in which it was last saved and the
-// batch of Changes in which it was last noted. The first write to a row in a
-// span saves the old row. The saved rows are the span's Undo, which a failed
-// Apply and a Revert write back. Indexes (by name, holdings, lists of ticks, free
-// records) follow from the tables and are restored with them. The lowest free
-// record is always used first, so nothing depends on what was reverted.
+// Every table has two sets of rows: those that the present span has saved, and those
+// noted since the last Changes. The first write to a row in a span saves the old row.
+// The saved rows are the span's Undo, which a failed Apply and a Revert write back.
+// Indexes (by name, holdings, lists of ticks, free records) follow from the tables and
+// are restored with them. The lowest free record is always used first, so nothing
+// depends on what was reverted.
 //
 // # Series
 //

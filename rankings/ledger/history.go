@@ -152,7 +152,7 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m nftM
 	row.Entries++
 	l.st.Transactions++
 	l.ops = append(l.ops, Transactions.Put(t))
-	addUndoOp(l, Transactions.Drop, market.Transaction{
+	undoByDrop(l, Transactions, market.Transaction{
 		Position: i, Block: t.Block, LogIndex: t.LogIndex,
 	})
 }

@@ -47,7 +47,7 @@ func (l *Ledger) putHour(i uint32, d *market.PoolDay) {
 	h.Amount0, h.Amount1 = principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
 
 	l.ops = append(l.ops, PoolHours.Put(h))
-	addUndoOp(l, PoolHours.Drop, market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})
+	undoByDrop(l, PoolHours, market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})
 }
 
 // hourSums returns what the newest hour of a running day sums up.
@@ -75,5 +75,5 @@ func (l *Ledger) endTickHour(t *market.Tick) {
 	entry.FeeGrowthOutside1X128 = t.FeeGrowthOutside1X128
 
 	l.ops = append(l.ops, TickHours.Put(entry))
-	addUndoOp(l, TickHours.Drop, key)
+	undoByDrop(l, TickHours, key)
 }

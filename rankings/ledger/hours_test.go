@@ -136,8 +136,8 @@ func TestEndedTickHours(t *testing.T) {
 			FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
 		}
 		l.endTickHour(&tick)
-		if len(l.ops) != puts || len(l.undoOps) != drops {
-			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, len(l.ops), len(l.undoOps), puts, drops)
+		if len(l.ops) != puts || l.undoOps.Len() != drops {
+			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, len(l.ops), l.undoOps.Len(), puts, drops)
 		}
 
 		key := market.TickHour{Pool: 3, Tick: -60, Day: day, Hour: last % market.HoursOfDay}
@@ -148,11 +148,11 @@ func TestEndedTickHours(t *testing.T) {
 				t.Errorf("hour %d: put %+v; want %+v", last, e, entry)
 			}
 		}
-		for _, op := range l.undoOps {
+		l.undoOps.Each(func(op Op) {
 			if e := TickHours.Entry(&op); !op.Drop || e == nil || *e != key {
 				t.Errorf("hour %d: its undo is %+v of %+v; want that %+v is dropped", last, op, e, key)
 			}
-		}
+		})
 	}
 
 	f(now-1, 0, false, 1, 1)

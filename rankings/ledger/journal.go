@@ -6,28 +6,38 @@ import (
 	"tidemark/rankings/market"
 )
 
-// stamp is the span in which a row was last saved, and the batch of Changes in
-// which it was last noted.
-type stamp struct{ span, batch uint32 }
-
-// stamps are those of the rows of a chunk. Most chunks are never written, since most
-// positions are left alone.
-type stamps [market.ChunkLen]stamp
-
 // journal is the writer's side of a table. It keeps the old rows of a span, for
 // undo, and the indexes of rows that changed since the last Changes, for storing.
-// Stamps by row tell whether a row is in either already, without a map lookup.
+// A bit a row for each tells whether it is in them already, without a map lookup.
 type journal[T any] struct {
 	market.Table[T]
-	// live is the table's field in the ledger's own State, from which rows are
-	// read. It shares the chunks and must be set whenever the length changes.
-	live   *market.Frozen[T]
-	table  *Table[T]
-	now    *stamp     // of the ledger
-	stamps []*stamps  // by chunk; nil: none of its rows was written yet
-	before uint32     // the length at the start of the span
-	saved  []Saved[T] // rows below before, as they were at the start of the span
-	dirty  []uint32   // rows noted since the last Changes
+	// live is the table's field in the ledger's own State, from which rows are read. It
+	// shares the chunks and must be set whenever the length changes or the table freezes.
+	live    *market.Frozen[T]
+	table   *Table[T]
+	before  uint32     // the length at the start of the span
+	saved   []Saved[T] // rows below before, as they were at the start of the span
+	isSaved rowSet     // the rows in saved
+	dirty   []uint32   // rows noted since the last Changes
+	isDirty rowSet     // the rows in dirty
+}
+
+// rowSet is a set of rows, a word for each 64 of them. It is emptied row by row, since a
+// span changes few of a million rows.
+type rowSet []uint64
+
+func (s rowSet) has(i uint32) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+func (s rowSet) add(i uint32) { s[i/64] |= 1 << (i % 64) }
+
+func (s rowSet) remove(i uint32) { s[i/64] &^= 1 << (i % 64) }
+
+// grow makes room for n rows.
+func (s rowSet) grow(n uint32) rowSet {
+	for uint64(len(s))*64 < uint64(n) {
+		s = append(s, 0)
+	}
+	return s
 }
 
 // journaled is a journal of any row type, for loops over all tables.
@@ -41,65 +51,58 @@ type journaled interface {
 }
 
 // open returns a journal for the table's field of the live State.
-func (t *Table[T]) open(st *market.State, now *stamp) journaled {
+func (t *Table[T]) open(st *market.State) journaled {
 	live := t.of(st)
 	j := &journal[T]{
-		Table: market.Thaw(*live), live: live, table: t,
-		now: now, before: live.Len(),
+		Table: market.Thaw(*live), live: live, table: t, before: live.Len(),
 	}
-	j.stamps = make([]*stamps, chunks(live.Len()))
+	j.growSets()
 	*live = j.Frozen
 	return j
 }
 
-// chunks returns how many chunks n rows take.
-func chunks(n uint32) int { return int((uint64(n) + market.ChunkLen - 1) / market.ChunkLen) }
-
-// stamp returns the stamp of row i.
-func (j *journal[T]) stamp(i uint32) *stamp {
-	c := &j.stamps[i/market.ChunkLen]
-	if *c == nil {
-		*c = new(stamps)
-	}
-	return &(*c)[i%market.ChunkLen]
+func (j *journal[T]) growSets() {
+	j.isSaved, j.isDirty = j.isSaved.grow(j.Len()), j.isDirty.grow(j.Len())
 }
 
 // edit returns row i for writing, and saves it first if this is the span's first
 // change of it. The pointer is valid until the next Freeze or add.
 func (j *journal[T]) edit(i uint32) *T {
-	if m := j.stamp(i); m.span != j.now.span {
-		m.span = j.now.span
-		if i < j.before {
-			j.saved = append(j.saved, Saved[T]{Index: i, Row: *j.At(i)})
-		}
+	if i < j.before && !j.isSaved.has(i) {
+		j.isSaved.add(i)
+		j.saved = append(j.saved, Saved[T]{Index: i, Row: *j.At(i)})
 	}
 	return j.note(i)
 }
 
 // note returns row i for writing without saving it.
 func (j *journal[T]) note(i uint32) *T {
-	if m := j.stamp(i); m.batch != j.now.batch {
-		m.batch = j.now.batch
+	j.noteDirty(i)
+	return j.Mut(i)
+}
+
+func (j *journal[T]) noteDirty(i uint32) {
+	if !j.isDirty.has(i) {
+		j.isDirty.add(i)
 		j.dirty = append(j.dirty, i)
 	}
-	return j.Mut(i)
 }
 
 // add appends a row.
 func (j *journal[T]) add(row T) uint32 {
 	i := j.Append(row)
 	*j.live = j.Frozen
-	if chunks(i+1) > len(j.stamps) {
-		j.stamps = append(j.stamps, nil)
-	}
-	*j.stamp(i) = *j.now
-	j.dirty = append(j.dirty, i)
+	j.growSets()
+	j.noteDirty(i)
 	return i
 }
 
 // begin starts a span.
 func (j *journal[T]) begin() {
 	j.before = j.Len()
+	for i := range j.saved {
+		j.isSaved.remove(j.saved[i].Index)
+	}
 	j.saved = j.saved[:0]
 }
 
@@ -124,33 +127,38 @@ func (j *journal[T]) restore(u *Undo, length uint32) {
 	*j.live = j.Frozen
 }
 
-// drain moves the noted rows that still exist to c, ascending. The caller must
-// begin a new batch.
+// drain moves the noted rows that still exist to c, ascending.
 func (j *journal[T]) drain(c *Changes) {
+	for _, i := range j.dirty {
+		j.isDirty.remove(i)
+	}
+
 	slices.Sort(j.dirty)
-	noted := slices.Compact(j.dirty)
-	end, _ := slices.BinarySearch(noted, j.Len())
-	j.table.SetChanged(c, noted[:end])
+	end, _ := slices.BinarySearch(j.dirty, j.Len())
+	j.table.SetChanged(c, j.dirty[:end])
 	j.dirty = nil
 }
 
-func (j *journal[T]) freeze(st *market.State) { *j.table.of(st) = j.Freeze() }
+func (j *journal[T]) freeze(st *market.State) {
+	*j.table.of(st) = j.Freeze()
+	*j.live = j.Frozen
+}
 
 // openJournals opens the journals of all tables.
 func (l *Ledger) openJournals() {
 	for _, t := range tables {
-		l.journals = append(l.journals, t.open(&l.st, &l.now))
+		l.journals = append(l.journals, t.open(&l.st))
 	}
 }
 
 // beginSpan starts a span: every row is saved at its first edit from here on.
 func (l *Ledger) beginSpan() {
-	l.now.span++
 	for _, j := range l.journals {
 		j.begin()
 	}
 	l.openBefore, l.transactionsBefore = l.st.OpenCount, l.st.Transactions
-	l.undoOps, l.moves, l.writtenBefore = nil, l.moves[:0], len(l.writtenTicks)
+	l.moves, l.writtenBefore = l.moves[:0], len(l.writtenTicks)
+	l.undoOps.reset()
 }
 
 // makeUndo returns the inverse of the changes since beginSpan, without To, Hash
@@ -206,6 +214,5 @@ func (l *Ledger) Changes() *Changes {
 	}
 
 	l.ops, l.droppedUndos, l.storedUndos = nil, nil, len(l.undos)
-	l.now.batch++
 	return c
 }

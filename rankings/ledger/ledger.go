@@ -25,7 +25,6 @@ type Ledger struct {
 	// journals of their tables.
 	st       market.State
 	journals []journaled // by table
-	now      stamp
 
 	// Indexes, which follow from the tables.
 	tokenOf   map[market.Address]uint32
@@ -67,7 +66,7 @@ type pending struct {
 	hourNow uint32                 // of time; an announced hour begins before its first block
 	moves   []nftMove              // that wait for a change of liquidity
 	gas     gas                    // of the transaction being applied
-	undoOps []Op                   // revert what the span put into the series
+	undoOps Ops                    // revert what the span put into the series
 	replay  clmath.Replay          // of the swap being applied
 	hour    *hourRecord            // announced for the next span
 }
@@ -94,7 +93,7 @@ func New(c Config) *Ledger {
 func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	c.Start = max(c.Start, 1)
 	l := &Ledger{
-		cfg: c, st: *st, now: stamp{batch: 1}, undos: slices.Clone(undos), storedUndos: len(undos),
+		cfg: c, st: *st, undos: slices.Clone(undos), storedUndos: len(undos),
 	}
 	l.st.Chain = c.Chain
 	if l.st.DaysFrom == 0 { // a store that kept HourlyDays only

@@ -376,11 +376,11 @@ func TestUndoOfClearedTick(t *testing.T) {
 	apply(t, l, strictSpan(l, change, back))
 
 	undo := l.undos[len(l.undos)-1]
-	for i := range undo.Drops {
-		if day, ok := undo.Drops[i].Entry.(*market.TickDay); ok {
+	undo.Drops.Each(func(op Op) {
+		if day, ok := op.Entry.(*market.TickDay); ok {
 			t.Errorf("the undo drops %+v", *day)
 		}
-	}
+	})
 }
 
 // TestHourAnnouncedTwice: of an hour announced twice the later record counts, and a

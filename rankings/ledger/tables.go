@@ -44,7 +44,7 @@ var tables []table
 // table is a Table of any row type.
 type table interface {
 	// open returns the journal of the table in a ledger whose live State is st.
-	open(st *market.State, now *stamp) journaled
+	open(st *market.State) journaled
 }
 
 func define[T any](of func(*market.State) *market.Frozen[T]) *Table[T] {
@@ -110,12 +110,9 @@ func (t *Table[T]) add(l *Ledger, row T) uint32 { return t.in(l).add(row) }
 // Series is a series with entries of type E.
 type Series[E any] struct{ index int }
 
-// seriesCount is how many series were defined.
-var seriesCount int
-
 func defineSeries[E any]() Series[E] {
-	seriesCount++
-	return Series[E]{index: seriesCount - 1}
+	newEntries = append(newEntries, func() entryList { return new(entriesOf[E]) })
+	return Series[E]{index: len(newEntries) - 1}
 }
 
 // Index returns the number of the series in an Op.

@@ -23,7 +23,9 @@ func (t *tickLists) open(live *market.Frozen[market.TickList]) {
 
 func (t *tickLists) freeze() market.Frozen[market.TickList] {
 	t.freezes++
-	return t.Freeze()
+	frozen := t.Freeze()
+	*t.live = t.Frozen
+	return frozen
 }
 
 func (t *tickLists) add() {

@@ -105,7 +105,7 @@ func (l *Ledger) dropTickDays() {
 	slices.Sort(written)
 	for _, slot := range slices.Compact(written) {
 		if t := l.st.Ticks.At(slot); t.Pool != market.NoIndex {
-			addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
+			undoByDrop(l, TickDays, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (l *Ledger) undoTickDays() {
 	saved := Ticks.in(l).saved
 	for i := range saved {
 		if t := &saved[i].Row; t.LastDay() == day {
-			addUndoOp(l, TickDays.Put, tickDay(t))
+			undoByPut(l, TickDays, tickDay(t))
 		}
 	}
 }

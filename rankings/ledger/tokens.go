@@ -55,7 +55,7 @@ func (l *Ledger) recordStable(token uint32) {
 	t := Tokens.edit(l, token)
 	t.HourAt = market.HourOf(l.time)
 	entry := HourEntry{HourRecord(token, t), t.HourAt}
-	addUndoOp(l, HourPrices.Drop, entry)
+	undoByDrop(l, HourPrices, entry)
 	l.ops = append(l.ops, HourPrices.Put(entry))
 }
 
@@ -67,9 +67,9 @@ func (l *Ledger) applyHour(h *hourRecord) {
 
 		// The undo puts back the record that is overwritten, or none.
 		if t.HourAt == h.hour {
-			addUndoOp(l, HourPrices.Put, HourEntry{HourRecord(p.Token, t), h.hour})
+			undoByPut(l, HourPrices, HourEntry{HourRecord(p.Token, t), h.hour})
 		} else {
-			addUndoOp(l, HourPrices.Drop, HourEntry{HourPrice{Token: p.Token}, h.hour})
+			undoByDrop(l, HourPrices, HourEntry{HourPrice{Token: p.Token}, h.hour})
 		}
 
 		t.HourUsd, t.HourAt, t.HourAsOf, t.HourOnlyPool = p.Usd, h.hour, p.AsOf, p.OnlyPool

@@ -20,15 +20,21 @@ func (l *Ledger) keepUndo(s *market.Span) {
 
 	l.undoTickDays()
 	u := l.makeUndo()
-	u.To, u.Hash, u.Drops = s.To, s.Hash, l.undoOps
+	u.To, u.Hash, u.Drops = s.To, s.Hash, l.undoOps.clone()
 	l.undos = append(l.undos, u)
 }
 
-// addUndoOp adds an operation to the undo of the present span. For a final span it
-// does nothing, which saves garbage while a chain catches up.
-func addUndoOp[E any](l *Ledger, op func(E) Op, entry E) {
+// undoByDrop and undoByPut add an operation to the undo of the present span. For a final
+// span they do nothing, which saves garbage while a chain catches up.
+func undoByDrop[E any](l *Ledger, s Series[E], key E) { addUndoOp(l, s, true, key) }
+
+func undoByPut[E any](l *Ledger, s Series[E], entry E) { addUndoOp(l, s, false, entry) }
+
+func addUndoOp[E any](l *Ledger, s Series[E], drop bool, entry E) {
 	if !l.final {
-		l.undoOps = append(l.undoOps, op(entry))
+		l.undoOps.tag(s.index, drop)
+		list := l.undoOps.entries[s.index].(*entriesOf[E])
+		list.all = append(list.all, entry)
 	}
 }
 
@@ -58,7 +64,7 @@ func (l *Ledger) Revert() error {
 
 	u := l.undos[n-1]
 	l.applyUndo(u)
-	l.ops = append(l.ops, u.Drops...)
+	u.Drops.Each(func(op Op) { l.ops = append(l.ops, op) })
 	l.undos = l.undos[:n-1]
 	if l.storedUndos == n {
 		l.storedUndos--

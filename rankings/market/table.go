@@ -3,6 +3,7 @@ package market
 import (
 	"fmt"
 	"sync/atomic"
+	"unsafe"
 )
 
 // The rows of a table are stored in chunks. A chunk is small enough to be copied
@@ -25,11 +26,20 @@ type Fault[T any] func(first uint32, rows *[ChunkLen]T)
 
 // Table is a growing sequence of records with a single writer. Freeze returns an
 // immutable snapshot for readers; the next write to a chunk then copies it. The
-// zero value is an empty table.
+// zero value is an empty table. A copy of its Frozen has the rows of the table until the
+// next Freeze or change of its length.
+//
+// The chunks that were written since are apart, and the root with the others is that of
+// the snapshot:
+//
+//	snapshot  root  [A B C D]
+//	             |
+//	table     root  [A B C D]  own  [- 1 - 0]  chunks D' B'
+//
+// So the garbage collector, which looks up the chunk behind every pointer in each of its
+// cycles, has one root to pass and not two of nearly the same pointers.
 type Table[T any] struct {
 	Frozen[T]
-	epoch  uint64
-	epochs []uint64 // by chunk: when it was made; a chunk of an older epoch is shared
 }
 
 // Frozen is an immutable sequence of records, shared without locks. A chunk that
@@ -38,6 +48,14 @@ type Frozen[T any] struct {
 	root  []atomic.Pointer[chunk[T]]
 	n     uint32
 	fault Fault[T]
+	own   *ownChunks[T] // of a table, which keeps it; nil of a snapshot
+}
+
+// ownChunks are the chunks that a table has written since it was frozen.
+type ownChunks[T any] struct {
+	place  []uint32 // by chunk: its place in chunks plus one; 0: it is in the root
+	chunks []*chunk[T]
+	of     []uint32 // the chunk at each place; a truncation may have dropped it
 }
 
 // Cold returns a sequence of n rows, none of which is in memory.
@@ -45,15 +63,18 @@ func Cold[T any](n uint32, fault Fault[T]) Frozen[T] {
 	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunkCount(n)), n: n, fault: fault}
 }
 
-// Thaw returns a table that starts with the rows of f. f does not change: every chunk
-// is copied before a write. If all rows are in memory the table does without the Fault
-// of f, which may keep much else alive.
+// Thaw returns a table that starts with the rows of f, a snapshot. f does not change:
+// every chunk is copied before a write. If all rows are in memory the table does without
+// the Fault of f, which may keep much else alive.
 func Thaw[T any](f Frozen[T]) Table[T] {
-	t := Table[T]{Frozen: f.copyRoot(), epoch: 1, epochs: make([]uint64, len(f.root))}
-	if f.isWarm() {
-		t.fault = nil
+	if f.own != nil {
+		panic("BUG: a table is no snapshot")
 	}
-	return t
+	if f.isWarm() {
+		f.fault = nil
+	}
+	f.own = &ownChunks[T]{place: make([]uint32, len(f.root))}
+	return Table[T]{f}
 }
 
 func chunkCount(n uint32) int { return int((uint64(n) + chunkMask) >> chunkBits) }
@@ -69,30 +90,75 @@ func (f *Frozen[T]) At(i uint32) *T {
 	}
 
 	// c is known not to be nil here, which saves a read of the chunk's header.
-	if c := f.root[i>>chunkBits].Load(); c != nil {
-		return &c[i&chunkMask]
+	if f.own == nil {
+		if c := f.root[i>>chunkBits].Load(); c != nil {
+			return &c[i&chunkMask]
+		}
 	}
-	return &f.loadChunk(i >> chunkBits)[i&chunkMask]
+	return &f.findChunk(i >> chunkBits)[i&chunkMask]
+}
+
+// findChunk returns chunk i, and loads it if it is not in memory.
+func (f *Frozen[T]) findChunk(i uint32) *chunk[T] {
+	if f.own != nil {
+		if place := f.own.place[i]; place != 0 {
+			return f.own.chunks[place-1]
+		}
+	}
+	if c := f.root[i].Load(); c != nil {
+		return c
+	}
+	return f.loadInto(new(chunk[T]), f.fault, i)
 }
 
 // Chunk returns the chunk of row i, which the caller must not change: the rows
 // from i &^ (ChunkLen - 1) on, ChunkLen of them except at the end of the table.
 func (f *Frozen[T]) Chunk(i uint32) []T {
+	if i >= f.n {
+		panicRange(i, f.n)
+	}
 	first := i &^ chunkMask
-	f.At(i) // loads the chunk
-	return f.root[i>>chunkBits].Load()[:min(ChunkLen, f.n-first)]
+	return f.findChunk(i >> chunkBits)[:min(ChunkLen, f.n-first)]
 }
 
 // Warm loads every chunk into memory. It stops early when stop reports true.
-func (f *Frozen[T]) Warm(stop func() bool) {
+func (f *Frozen[T]) Warm(stop func() bool) { f.WarmBy(f.fault, stop) }
+
+// WarmBy is Warm by another Fault of the same rows. It is asked for chunks in ascending
+// order, by one reader, so that it may go on from the chunk before.
+func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
+	var room []chunk[T]
 	for i := range f.root {
 		if f.root[i].Load() == nil {
 			if stop() {
 				return
 			}
-			f.loadChunk(uint32(i))
+			if len(room) == 0 {
+				room = make([]chunk[T], min(f.chunksTogether(), len(f.root)-i))
+			}
+			f.loadInto(&room[0], fault, uint32(i))
+			room = room[1:]
 		}
 	}
+}
+
+const (
+	// smallRow is the size of rows in bytes whose chunks are loaded several at a time, in
+	// one object: the garbage collector passes every object in each of its cycles. One
+	// that was replaced stays in memory until all of them are, which does not matter
+	// where rows are small or never change, as owners.
+	smallRow = 32
+	// smallTogether is how many of these are one object, of up to 32 KiB.
+	smallTogether = 16
+)
+
+// chunksTogether returns how many chunks are loaded as one object.
+func (f *Frozen[T]) chunksTogether() int {
+	var row T
+	if unsafe.Sizeof(row) > smallRow {
+		return 1
+	}
+	return smallTogether
 }
 
 // isWarm reports whether every chunk is in memory.
@@ -105,28 +171,43 @@ func (f *Frozen[T]) isWarm() bool {
 	return true
 }
 
-func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] {
+// loadInto loads chunk i by a Fault; c is room for it.
+func (f *Frozen[T]) loadInto(c *chunk[T], fault Fault[T], i uint32) *chunk[T] {
 	// Another reader may load the same chunk; all use the one stored first.
-	c := new(chunk[T])
-	f.fault(i<<chunkBits, (*[ChunkLen]T)(c))
+	fault(i<<chunkBits, (*[ChunkLen]T)(c))
 	if !f.root[i].CompareAndSwap(nil, c) {
 		return f.root[i].Load()
 	}
 	return c
 }
 
-func (f *Frozen[T]) copyRoot() Frozen[T] {
-	root := make([]atomic.Pointer[chunk[T]], len(f.root))
-	for i := range f.root {
-		root[i].Store(f.root[i].Load())
+// Freeze returns the rows as they are now. It copies one pointer a chunk if any row was
+// written since the last time.
+func (t *Table[T]) Freeze() Frozen[T] {
+	if o := t.own; o != nil && (len(o.chunks) > 0 || len(t.root) != chunkCount(t.n)) {
+		t.root = t.joinedRoot()
+		for _, i := range o.of {
+			if int(i) < len(o.place) {
+				o.place[i] = 0
+			}
+		}
+		o.chunks, o.of = nil, nil
 	}
-	return Frozen[T]{root: root, n: f.n, fault: f.fault}
+	return Frozen[T]{root: t.root, n: t.n, fault: t.fault}
 }
 
-// Freeze returns the rows as they are now. It copies one pointer a chunk.
-func (t *Table[T]) Freeze() Frozen[T] {
-	t.epoch++
-	return t.copyRoot()
+// joinedRoot returns a root with all chunks of the table.
+func (t *Table[T]) joinedRoot() []atomic.Pointer[chunk[T]] {
+	root := make([]atomic.Pointer[chunk[T]], chunkCount(t.n))
+	for i := range min(len(root), len(t.root)) {
+		root[i].Store(t.root[i].Load())
+	}
+	for i, place := range t.own.place {
+		if place != 0 {
+			root[i].Store(t.own.chunks[place-1])
+		}
+	}
+	return root
 }
 
 // Mut returns row i for writing. The pointer is valid until the next Freeze,
@@ -138,36 +219,35 @@ func (t *Table[T]) Mut(i uint32) *T {
 	return &t.ownChunk(i >> chunkBits)[i&chunkMask]
 }
 
-// ownChunk returns chunk i, copied if a snapshot may share it.
+// ownChunk returns chunk i for writing, copied if a snapshot may share it.
 func (t *Table[T]) ownChunk(i uint32) *chunk[T] {
-	c := t.root[i].Load()
-	if c == nil {
-		c = t.loadChunk(i)
+	if place := t.own.place[i]; place != 0 {
+		return t.own.chunks[place-1]
 	}
-	if t.epochs[i] != t.epoch {
-		own := new(chunk[T])
-		*own = *c
-		t.root[i].Store(own)
-		t.epochs[i] = t.epoch
-		return own
-	}
+	c := new(chunk[T])
+	*c = *t.findChunk(i)
+	t.setChunk(i, c)
 	return c
+}
+
+// setChunk makes c chunk i.
+func (t *Table[T]) setChunk(i uint32, c *chunk[T]) {
+	if t.own == nil {
+		t.own = new(ownChunks[T]) // the zero table
+	}
+	o := t.own
+	if int(i) == len(o.place) {
+		o.place = append(o.place, 0)
+	}
+	o.chunks, o.of = append(o.chunks, c), append(o.of, i)
+	o.place[i] = uint32(len(o.chunks))
 }
 
 // Append adds a row and returns its index.
 func (t *Table[T]) Append(row T) uint32 {
 	i := t.n
 	if i&chunkMask == 0 {
-		if len(t.root) == cap(t.root) {
-			grown := make([]atomic.Pointer[chunk[T]], len(t.root), 2*cap(t.root)+4)
-			for k := range t.root {
-				grown[k].Store(t.root[k].Load())
-			}
-			t.root = grown
-		}
-		t.root = t.root[:len(t.root)+1]
-		t.root[i>>chunkBits].Store(new(chunk[T]))
-		t.epochs = append(t.epochs, t.epoch)
+		t.setChunk(i>>chunkBits, new(chunk[T]))
 	}
 
 	t.n++
@@ -178,7 +258,9 @@ func (t *Table[T]) Append(row T) uint32 {
 // Truncate drops the rows from n on; n is at most Len.
 func (t *Table[T]) Truncate(n uint32) {
 	t.n = n
-	t.root, t.epochs = t.root[:chunkCount(n)], t.epochs[:chunkCount(n)]
+	if t.own != nil {
+		t.own.place = t.own.place[:chunkCount(n)]
+	}
 }
 
 // panicRange is separate so that At can be inlined.

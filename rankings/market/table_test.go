@@ -1,7 +1,9 @@
 package market
 
 import (
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -56,6 +58,71 @@ func TestTableSnapshots(t *testing.T) {
 		check(t, "first", &first, upTo(n)...)
 		check(t, "second", &second, append(upTo(n-1), -1)...)
 		check(t, "table", &table.Frozen, append(upTo(n-1), -2, -3)...)
+	}
+}
+
+// TestTableShares: a table and its snapshot have one root until the table writes, and a
+// snapshot without a write before it costs nothing.
+func TestTableShares(t *testing.T) {
+	table := numbers(3*ChunkLen + 1)
+	frozen := table.Freeze()
+	f := func(want bool) {
+		t.Helper()
+		if is := len(table.own.chunks) == 0 && &table.root[0] == &frozen.root[0]; is != want {
+			t.Errorf("the table has the root of its snapshot alone: %t; want %t", is, want)
+		}
+	}
+
+	f(true)
+	if n := testing.AllocsPerRun(10, func() { table.Freeze() }); n != 0 {
+		t.Errorf("a snapshot without a write is %v objects", n)
+	}
+	*table.Mut(1) = -1
+	*table.Mut(2) = -2
+	f(false)
+	if n := len(table.own.chunks); n != 1 {
+		t.Errorf("two rows of a chunk were written: %d chunks", n)
+	}
+	frozen = table.Freeze()
+	f(true)
+}
+
+// TestTableRandomly writes, appends, truncates and freezes in any order, and compares all
+// snapshots with copies of the rows.
+func TestTableRandomly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var table Table[int]
+		var rows []int
+		var snapshots []Frozen[int]
+		var copies [][]int
+		for step := range 60 {
+			switch n := len(rows); r.IntN(6) {
+			case 0, 1:
+				for range r.IntN(2 * ChunkLen) {
+					table.Append(step)
+					rows = append(rows, step)
+				}
+			case 2, 3:
+				if n > 0 {
+					i := r.IntN(n)
+					*table.Mut(uint32(i)), rows[i] = -step, -step
+				}
+			case 4:
+				n -= r.IntN(min(n, ChunkLen) + 1)
+				table.Truncate(uint32(n))
+				rows = slices.Clone(rows[:n])
+			case 5:
+				snapshots, copies = append(snapshots, table.Freeze()), append(copies, slices.Clone(rows))
+				if r.IntN(3) == 0 {
+					table = Thaw(snapshots[len(snapshots)-1])
+				}
+			}
+			check(t, "table", &table.Frozen, rows...)
+		}
+		for i := range snapshots {
+			check(t, "snapshot", &snapshots[i], copies[i]...)
+		}
 	}
 }
 
@@ -114,6 +181,29 @@ func TestCold(t *testing.T) {
 	want := upTo(ChunkLen)
 	want[3] = -1
 	check(t, "thawed", &table.Frozen, want...)
+}
+
+// TestWarmObjects: chunks of small rows share objects, and those of larger rows do not,
+// so that a chunk that was replaced is free.
+func TestWarmObjects(t *testing.T) {
+	const chunks = 3*smallTogether + 1
+	if got := warmObjects[Address](chunks); got != 4 {
+		t.Errorf("%d chunks of addresses are %v objects; want 4", chunks, got)
+	}
+	if got := warmObjects[[smallRow + 1]byte](chunks); got != chunks {
+		t.Errorf("%d chunks of larger rows are %v objects", chunks, got)
+	}
+}
+
+// warmObjects returns how many objects it takes to load so many chunks.
+func warmObjects[T any](chunks uint32) float64 {
+	load := func(warm bool) float64 {
+		return testing.AllocsPerRun(5, func() {
+			f := Cold(chunks*ChunkLen, func(uint32, *[ChunkLen]T) {})
+			f.Warm(func() bool { return !warm })
+		})
+	}
+	return load(true) - load(false)
 }
 
 // TestThawLetsGo: a table whose rows are all in memory keeps nothing of what they were

@@ -72,7 +72,9 @@ func eachShare(
 	st *market.State, votes []majority, visit func(v *majority, holder uint64, liquidity float64),
 ) {
 	for first := uint32(0); first < st.Positions.Len(); first += market.ChunkLen {
-		for _, p := range st.Positions.Chunk(first) {
+		rows := st.Positions.Chunk(first)
+		for i := range rows {
+			p := &rows[i] // a copy of a row would cost more than the look at it
 			v := &votes[p.Pool]
 			if !v.asked || !p.IsOpen() {
 				continue

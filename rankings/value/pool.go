@@ -49,38 +49,40 @@ func Stats(st *market.State, index uint32) market.PoolStats {
 }
 
 // StatsOf is Stats of a pool that holds so much.
-func StatsOf(st *market.State, index uint32, held [2]float64) (stats market.PoolStats) {
-	pool := st.Pools.At(index)
-	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
-	if pool.Quarantined {
-		unknown := market.Unknown
-		stats.TVLUsd, stats.FeeAPR, stats.Unpriced = unknown, unknown, true
-		stats.VolumeUsd1h, stats.FeesUsd1h = unknown, unknown
-		stats.VolumeUsd24h, stats.FeesUsd24h = unknown, unknown
-		stats.VolumeUsd7d, stats.FeesUsd7d = unknown, unknown
-		stats.VolumeUsd30d, stats.FeesUsd30d = unknown, unknown
-		return stats
-	}
-
-	sumWindows(st, pool, &stats)
-	Reprice(st, index, held, &stats)
+func StatsOf(st *market.State, index uint32, held [2]float64) market.PoolStats {
+	stats := market.PoolStats{Held: held}
+	sumWindows(st, st.Pools.At(index), &stats)
+	Reprice(st, index, &stats)
 	return stats
 }
 
-// Reprice brings the stats of a pool to st.Prices: those of an earlier State since which
-// neither the pool nor its windows changed. They are those of Stats to the bit.
-func Reprice(st *market.State, index uint32, held [2]float64, stats *market.PoolStats) {
+// Reprice computes what stats have beside what the pool holds and its windows: it follows
+// from these, the pool, its tokens and their prices, so that nobody has to keep it. About
+// 100 ns, and cache misses.
+//
+// A chain that catches up has prices of an earlier block. A token that is newer than they
+// are has none.
+func Reprice(st *market.State, index uint32, stats *market.PoolStats) {
 	pool := st.Pools.At(index)
+	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
 	if pool.Quarantined {
+		stats.TVLUsd, stats.FeeAPR = market.Unknown, market.Unknown
+		stats.Unpriced, stats.Unrealizable = true, false
 		return
 	}
 
-	quotes := [2]Quote{
-		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
-	}
-	tvl := TVLOf(st, pool, held, &quotes)
+	quotes := [2]Quote{quoteAt(st, pool.Currency0), quoteAt(st, pool.Currency1)}
+	tvl := TVLOf(st, pool, stats.Held, &quotes)
 	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
 	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
+}
+
+// quoteAt is the quote of a token that may be newer than the prices.
+func quoteAt(st *market.State, token uint32) Quote {
+	if token >= st.Prices.Len() {
+		return Quote{Usd: market.Unknown}
+	}
+	return QuoteOf(st.Prices.At(token))
 }
 
 // PoolPrices are the prices of a pool's tokens as its row shows them: those of

@@ -267,10 +267,28 @@ func TestRepricedStats(t *testing.T) {
 
 		for i := range st.Pools.Len() {
 			got, want := Stats(st, i), Stats(&later, i)
-			Reprice(&later, i, Held(st, i), &got)
+			Reprice(&later, i, &got)
 			if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want)) {
 				t.Fatalf("seed %d pool %d: %+v; want %+v", seed, i, got, want)
 			}
+		}
+	}
+}
+
+// TestStatsWithoutPrices: a chain that catches up has tokens that are newer than its prices.
+// A pool of theirs has the stats of one whose tokens have no price.
+func TestStatsWithoutPrices(t *testing.T) {
+	st, _ := scramble(1)
+	var unknown market.Table[market.Price]
+	for range st.Prices.Len() {
+		unknown.Append(unpriced(market.ReasonNoMarket))
+	}
+	without, none := *st, *st
+	without.Prices, none.Prices = unknown.Freeze(), market.Frozen[market.Price]{}
+	for i := range st.Pools.Len() {
+		got, want := Stats(&none, i), Stats(&without, i)
+		if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want)) {
+			t.Fatalf("pool %d: %+v; want %+v", i, got, want)
 		}
 	}
 }

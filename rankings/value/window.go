@@ -41,7 +41,7 @@ func (s *sums) add(b *market.HourBucket, age, length uint32, share float64) {
 }
 
 // sumWindows adds up the pool's hour buckets. A bucket of unknown USD makes
-// its windows unknown.
+// its windows unknown, and those of a quarantined pool are.
 func sumWindows(st *market.State, pool *market.Pool, stats *market.PoolStats) {
 	now, today := market.HourOf(st.Now()), market.DayOf(st.Now())
 	share, dayShare := oldestShare(st.Now(), market.Hour), oldestShare(st.Now(), market.Day)
@@ -59,8 +59,13 @@ func sumWindows(st *market.State, pool *market.Pool, stats *market.PoolStats) {
 		month.add(b, today-b.Hour/24, monthDays, dayShare)
 		at = b.Prev
 	}
+
+	unknown := sums{market.Unknown, market.Unknown}
 	if !keptMonth(st, pool) {
-		month = sums{market.Unknown, market.Unknown}
+		month = unknown
+	}
+	if pool.Quarantined {
+		hour, day, week, month = unknown, unknown, unknown, unknown
 	}
 
 	stats.VolumeUsd1h, stats.FeesUsd1h = finite(hour.volumeUsd), finite(hour.feesUsd)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"tidemark/storage"
@@ -58,6 +59,10 @@ func (r *Registry) issueKey(q KeyRequest) (IssuedKey, error) {
 func (r *Registry) checkKey(at *account, kind accounts.Kind, label string) error {
 	if utf8.RuneCountInString(label) > maxLabel {
 		return refuse(Invalid, "the label has more than %d characters", maxLabel)
+	}
+	// Lists of keys print it as it is: it must not end a line or command a terminal.
+	if at := strings.IndexFunc(label, unicode.IsControl); at >= 0 {
+		return refuse(Invalid, "the label has a control character at byte %d", at)
 	}
 	plan := &at.cell.Terms().Plan
 	if kind == accounts.Browser && !plan.BrowserKeys {

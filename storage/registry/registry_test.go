@@ -81,6 +81,9 @@ func TestRefusals(t *testing.T) {
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://a.example"}})),
 		Conflict, "plan free", "server key", "growth, scale, starter, unlimited")
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Label: strings.Repeat("x", 101)})), Invalid, "100")
+	for _, label := range []string{"two\nlines", "a\ttab", "\x1b[31mred", "\x7f", "\u0085"} {
+		f(key(a.IssueKey(KeyRequest{Account: "acme", Label: label})), Invalid, "the label has a control character")
+	}
 	for _, label := range []string{"", strings.Repeat("ü", maxLabel)} {
 		if err := key(a.IssueKey(KeyRequest{Account: "acme", Label: label})); err != nil {
 			t.Fatal(err)

@@ -263,7 +263,8 @@ func TestKeyViews(t *testing.T) {
 		Account: "acme", Label: "site", AllowedOrigins: []string{"https://a.example"}, CreatedAt: issued.CreatedAt,
 	}
 	f("issued", issued, want)
-	if made, err := time.Parse(time.RFC3339, issued.CreatedAt); err != nil || time.Since(made) > time.Hour {
+	made, err := time.Parse(time.RFC3339, issued.CreatedAt)
+	if err != nil || time.Since(made) > time.Hour {
 		t.Errorf("issued at %s: %v", issued.CreatedAt, err)
 	}
 
@@ -277,13 +278,23 @@ func TestKeyViews(t *testing.T) {
 	}
 	f("never used", list, []KeyView{view})
 
-	r.Book().Touch(key, testStart.UnixNano())
+	// Of a use in the minute in which the key was made, that minute is the last that is
+	// known, and it began before the key.
+	r.Book().Touch(key, made.UnixNano())
+	view.LastUsedAt = &view.CreatedAt
+	if list, err = r.KeyList("acme"); err != nil {
+		t.Fatal(err)
+	}
+	f("used at once", list, []KeyView{view})
+
+	later := made.Add(2 * time.Minute)
+	r.Book().Touch(key, later.UnixNano())
 	used := storage.AccountsFlush{Keys: []storage.KeyUse{{Key: 1, Minute: key.UsedMinute()}}}
 	revoked, err := r.RevokeKey("key_1")
 	if err != nil || revoked.RevokedAt == nil || r.store.Flush(&used) != nil {
 		t.Fatalf("revoked %+v, %v", revoked, err)
 	}
-	view.Status, view.RevokedAt, view.LastUsedAt = "revoked", revoked.RevokedAt, new("2026-11-21T08:00:00.000Z")
+	view.Status, view.RevokedAt, view.LastUsedAt = "revoked", revoked.RevokedAt, new(later.Truncate(time.Minute).Format("2006-01-02T15:04:05.000Z"))
 	for _, what := range []string{"before a restart", "after one"} {
 		list, err := r.KeyList("acme")
 		if err != nil {

@@ -103,7 +103,13 @@ func viewKey(k *accounts.Key) KeyView {
 		ID: keyID(k.ID), Prefix: k.Prefix, Kind: k.Kind.String(), Account: k.Cell.Name,
 		Label: k.Label, AllowedOrigins: append([]string{}, k.Origins...), Status: "active",
 		CreatedAt: stamp(k.CreatedAt), RevokedAt: stampOrNull(k.RevokedAt()),
-		LastUsedAt: stampOrNull(k.UsedMinute() * time.Minute.Milliseconds()),
+	}
+	// Of the last use only the minute is kept. The one in which the key was made began
+	// before the key.
+	if minute := time.Minute.Milliseconds(); k.CreatedAt/minute == k.UsedMinute() {
+		v.LastUsedAt = &v.CreatedAt
+	} else {
+		v.LastUsedAt = stampOrNull(k.UsedMinute() * minute)
 	}
 	if v.RevokedAt != nil {
 		v.Status = "revoked"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/actors"
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/archive"
@@ -88,7 +89,9 @@ func rebuild(r *recording, from feed.Feed) (*taken, error) {
 
 	source := &watched{Feed: from}
 	var board rankings.Board
-	c, err := chain.Open(spec(source, metrics.NewSet(), quiet).Config, store, &board)
+	config := spec(source, metrics.NewSet(), quiet).Config
+	config.Beside = actors.Beside
+	c, err := chain.Open(config, store, &board)
 	if err == nil {
 		err = c.Load(func() bool { return false })
 	}

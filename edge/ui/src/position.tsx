@@ -67,7 +67,9 @@ function Summary({ p }: { p: PositionDetail }) {
         tip={unknown(m.pnlUsd)} className={sign(m.pnlUsd)} under={m.roi === null ? UNKNOWN : `${percent(m.roi)} of deposits`} />
       <Figure name="Fees" about="Earned so far: collected and uncollected." text={usdFull(fees)} exact={fees} tip={unknown(fees)} under={<>{usd(m.pendingFeesUsd)} uncollected</>} />
       <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr)} under={<>APR <span class={sign(m.apr)}>{percent(m.apr)}</span></>} />
-      <Figure name="Age" text={duration(m.ageSeconds)} exact={`${m.ageSeconds} s`} under={m.inRange ? "in range now" : "out of range now"} />
+      <Figure name="Time in range" about="The share of the time it was open in which its range contained the pool's price." exact={p.timeInRange}
+        text={percent(p.timeInRange === null ? null : p.timeInRange * 100)} tip={p.timeInRange === null ? "Not counted for this position." : undefined}
+        under={<>of <span data-tip={`${m.ageSeconds} s`}>{duration(m.ageSeconds)}</span>, {m.inRange ? "in" : "out of"} range now</>} />
     </Figures>
   );
 }

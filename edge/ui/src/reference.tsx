@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import "./docs.js";
+import { beginningOf } from "./beginning.js";
 import { copyFrom } from "./copy.js";
 import { Store, useStore } from "./store.js";
 import { client, key, meta } from "./node.js";
@@ -26,7 +27,7 @@ interface Schema {
 
 interface Parameter {
   name: string;
-  in: "query" | "path";
+  in: "query" | "path" | "header";
   required?: boolean;
   description?: string;
   schema: Schema;
@@ -92,7 +93,7 @@ function KeyField() {
 function Route({ path, of: op }: { path: string; of: Operation }) {
   const parameters = op.parameters ?? [];
   const [given, setGiven] = useState<Record<string, string>>({});
-  const ok = answerOf(op.responses["200"]!).content?.["application/json"];
+  const ok = answerOf(op.responses["200"]!).content?.[JSON_TYPE];
   const set = (name: string, value: string) => setGiven((was) => ({ ...was, [name]: value }));
   return (
     <section id={op.operationId} class="route">
@@ -107,7 +108,7 @@ function Route({ path, of: op }: { path: string; of: Operation }) {
         </ul>
         {ok?.schema && <details><summary>Fields of the answer</summary><Fields of={ok.schema} depth={0} /></details>}
       </div>
-      <Try path={path} op={op} given={given} example={ok?.example} />
+      <Try path={path} op={op} given={given} />
     </section>
   );
 }
@@ -121,7 +122,7 @@ function Parameters({ all, given, set }: { all: Parameter[]; given: Record<strin
           const s = schemaOf(p.schema);
           return (
             <div key={p.name}>
-              <dt><code>{p.name}</code> <span class="type">{typeOf(p.schema)}{p.in === "path" ? ", in the path" : ""}</span></dt>
+              <dt><code>{p.name}</code> <span class="type">{typeOf(p.schema)}{p.in === "query" ? "" : p.in === "path" ? ", in the path" : ", a header"}{p.in === "query" && p.required ? ", required" : ""}</span></dt>
               <dd>
                 {p.description} {limits(s)}
                 <Input parameter={p} schema={s} value={given[p.name] ?? ""} onInput={(v) => set(p.name, v)} />
@@ -204,39 +205,44 @@ interface Tried {
   text: string;
 }
 
+const JSON_TYPE = "application/json";
 const LONGEST_SHOWN = 20_000;
 
-function Try({ path, op, given, example }: { path: string; op: Operation; given: Record<string, string>; example: unknown }) {
+function Try({ path, op, given }: { path: string; op: Operation; given: Record<string, string> }) {
   const [tried, setTried] = useState<Tried | null>(null);
   const [busy, setBusy] = useState(false);
   const target = useMemo(() => targetOf(path, op, given), [path, op, given]);
-  const metered = path.startsWith("/v1/positions") || path.startsWith("/v1/pools") || path === "/v1/usage";
-  const curl = `curl ${metered ? '-H "KC-APIKey: $KEY" ' : ""}"${location.origin}${target}"`;
+  const headers = (op.parameters ?? []).filter((p) => p.in === "header" && given[p.name]).map((p) => [p.name, given[p.name]!] as const);
+  const content = answerOf(op.responses["200"]!).content ?? {};
+  const [type, { example }] = Object.entries(content)[0]!;
+  const lacking = (op.parameters ?? []).filter((p) => p.in === "path" && target.includes(`{${p.name}}`)).map((p) => p.name);
+
+  const shownHeaders = [...(op.security?.length ? ["KC-APIKey: $KEY"] : []), ...headers.map(([name, value]) => `${name}: ${value}`)];
+  const curl = `curl ${type === "text/event-stream" ? "-N " : ""}${shownHeaders.map((h) => `-H "${h}" `).join("")}"${location.origin}${target}"`;
 
   const send = async () => {
     setBusy(true);
     const from = performance.now();
     const took = () => `${Math.round(performance.now() - from)} ms`;
-    meta.value = null;
     try {
-      const answer = await client(1).get(target);
-      const units = meta.value as { unitsCharged: number } | null;
-      setTried({ status: `200, ${took()}${units ? `, ${units.unitsCharged} units` : ""}`, text: JSON.stringify(answer, null, 2) });
+      setTried(type === JSON_TYPE ? await askObject(target, took) : await askText(target, Object.fromEntries(headers), took));
     } catch (error) {
       const e = error as TidemarkError;
-      setTried({ status: `${e.status || "no answer"}, ${took()}`, text: JSON.stringify({ error: e.message, ...(e.retryAfter !== null && { retryAfter: e.retryAfter }) }, null, 2) });
+      setTried({ status: `${e.status || "no answer"}, ${took()}`, text: JSON.stringify({ error: e.message, ...(e.retryAfter && { retryAfter: e.retryAfter }) }, null, 2) });
     }
     setBusy(false);
   };
 
-  const shown = tried?.text ?? (example === undefined ? null : JSON.stringify(example, null, 2));
+  const shown = tried?.text ?? (example === undefined ? null : typeof example === "string" ? example : JSON.stringify(example, null, 2));
+  const needs = lacking.length > 0 ? `Needs ${lacking.join(" and ")}. ` : "";
+  const says = needs + (tried ? tried.status : example !== undefined ? "An answer looks like this:" : "");
   return (
     <div class="try">
       <div class="code"><pre tabIndex={0}><code>{curl}</code></pre>
         <button type="button" class="copy" onClick={(e) => void copyFrom(e.currentTarget, curl)}>Copy</button></div>
       <div class="row">
-        <button type="button" class="primary" disabled={busy} onClick={() => void send()}>Try it</button>
-        <span class="quiet" role="status">{tried ? tried.status : example !== undefined ? "An answer looks like this:" : ""}</span>
+        <button type="button" class="primary" disabled={busy || lacking.length > 0} onClick={() => void send()}>Try it</button>
+        <span class="quiet" role="status">{says}</span>
       </div>
       {shown && <div class="code answer"><pre tabIndex={0}><code>{shown.length > LONGEST_SHOWN ? `${shown.slice(0, LONGEST_SHOWN)}\n… ${shown.length - LONGEST_SHOWN} more characters` : shown}</code></pre></div>}
     </div>
@@ -251,10 +257,26 @@ function targetOf(path: string, op: Operation, given: Record<string, string>): s
     if (p.in === "path") {
       const base = p.name === "protocol" ? "swapdex-v4" : p.name === "chainId" ? "1" : null;
       target = target.replace(`{${p.name}}`, value || base ? encodeURIComponent(value || base!) : `{${p.name}}`);
-    } else if (value) query.set(p.name, value);
+    } else if (p.in === "query" && value) query.set(p.name, value);
   }
   const text = query.toString();
   return text ? `${target}?${text}` : target;
+}
+
+/** Ask for an answer in JSON. Throws when it is an error. */
+async function askObject(target: string, took: () => string): Promise<Tried> {
+  meta.value = null;
+  const answer = await client(1).get(target);
+  const units = (meta.value as { unitsCharged: number } | null)?.unitsCharged;
+  const cost = units === undefined ? "" : units === 1 ? ", 1 unit" : `, ${units} units`;
+  return { status: `200, ${took()}${cost}`, text: JSON.stringify(answer, null, 2) };
+}
+
+/** Ask for the beginning of an export or a stream. What the whole of it costs is not known then. */
+async function askText(target: string, headers: Record<string, string>, took: () => string): Promise<Tried> {
+  const begun = await beginningOf(target, { ...(key.value && { "KC-APIKey": key.value }), ...headers }, LONGEST_SHOWN);
+  const more = begun.whole ? "" : ", not read to its end";
+  return { status: `${begun.status}, ${took()}${more}`, text: begun.text };
 }
 
 const place = document.createElement("div");

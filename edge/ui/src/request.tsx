@@ -19,6 +19,8 @@ const goNames: Record<string, string> = { chainId: "ChainID", poolId: "PoolID", 
 
 const goName = (name: string) => goNames[name] ?? name[0]!.toUpperCase() + name.slice(1);
 
+const isList = (s: Shown) => s.method === "positions" || s.method === "pools";
+
 const LANGUAGES = {
   curl: (s: Shown) => {
     const query = new URLSearchParams(Object.entries(s.query).map(([k, v]) => [k, String(v)])).toString();
@@ -26,7 +28,7 @@ const LANGUAGES = {
   },
   TypeScript: (s: Shown) => {
     const fields = Object.entries(s.query).map(([k, v]) => `${k}: ${numbers.has(k) || v === "true" ? v : JSON.stringify(v)}`);
-    const list = s.args.length === 0;
+    const list = isList(s);
     const args = [...s.args.map((a) => JSON.stringify(a)), ...(fields.length ? [list ? `{ ${fields.join(", ")} }` : JSON.stringify(s.query.range)] : [])];
     return `import { Tidemark } from "tidemark-client";\n\n` +
       `const api = new Tidemark({ url: "${location.origin}", key: process.env.KEY });\n` +
@@ -36,7 +38,7 @@ const LANGUAGES = {
     const kind = `tidemark.${goName(s.method)}Query`;
     const field = ([k, v]: [string, string | number]) =>
       `${goName(k)}: ${k.startsWith("min") ? `tidemark.USD(${v})` : numbers.has(k) || v === "true" ? v : JSON.stringify(v)}`;
-    const list = s.args.length === 0;
+    const list = isList(s);
     const query = list ? `${kind}{${Object.entries(s.query).map(field).join(", ")}}` : s.query.range ? JSON.stringify(s.query.range) : "";
     const args = ["ctx", ...s.args.map((a) => JSON.stringify(a)), ...(query ? [query] : [])];
     return `api := tidemark.New("${location.origin}", os.Getenv("KEY"))\n` +

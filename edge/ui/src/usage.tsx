@@ -3,6 +3,7 @@ import { key } from "./node.js";
 import { useAnswer } from "./answer.js";
 import { Failure } from "./states.js";
 import { Figure, Figures } from "./figures.js";
+import { AsRequest, RequestButton } from "./request.js";
 
 /** What the key's account has used this month. */
 export function UsagePage() {
@@ -12,7 +13,8 @@ export function UsagePage() {
   return (
     <article class="column">
       <header class="head"><h1>Usage</h1><p class="sub">Account <b>{u.account}</b>, plan {u.plan}, {u.month}</p>
-        <button type="button" class="plain" onClick={() => key.set(null)}>Forget the key</button></header>
+        <div class="buttons"><RequestButton /><button type="button" class="plain" onClick={() => key.set(null)}>Forget the key</button></div></header>
+      <AsRequest shown={{ path: "/v1/usage", query: {}, method: "usage", args: [] }} />
       <Figures>
         <Figure name="Units used" text={integer(u.unitsUsed)} under={u.unitsLimit === null ? "no limit" : `of ${integer(u.unitsLimit)}`} />
         {u.unitsLimit !== null && <Figure name="Left" text={integer(u.unitsLimit - u.unitsUsed)} under={`${((1 - u.unitsUsed / u.unitsLimit) * 100).toFixed(1)} %`} />}

@@ -255,6 +255,8 @@ test("a position shows its charts, transactions and arithmetic", async () => {
   await page.waitForFunction(() => document.querySelectorAll(".plot canvas").length === 5);
   const { body } = await node.get(`/v1/positions/${position.chainId}/swapdex-v4/${position.positionId}`);
   assert.equal(await page.locator("table.transactions tbody tr").count(), body.transactions.length);
+  const inRange = page.locator(".figures > div", { hasText: "Time in range" });
+  assert.match(await inRange.innerText(), /\d+\.\d+ %\s+of \S.*, (in|out of) range now/);
   const link = await page.locator("table.transactions a").first().getAttribute("href");
   assert.match(link, /^https:\/\/.+\/tx\/0x[0-9a-f]{64}$/);
   await page.getByText("Explain: every number").click();
@@ -286,10 +288,20 @@ test("a pool shows its charts and positions, an owner totals and positions", asy
   await page.goto(`${node.url}/ui/owners/${position.owner}`);
   await rows(page);
   await page.locator("article table.plain-table tbody tr").first().waitFor();
+  const totals = (await node.get(`/v1/owners/${position.owner}`)).body;
+  const held = totals.chains.filter((c) => c.openPositions + c.closedPositions > 0);
+  const last = page.locator("article table.plain-table tbody tr").last();
+  assert.equal(await page.locator("article table.plain-table tbody tr").count(), held.length + (held.length === 1 ? 0 : 1));
+  assert.equal(await last.locator("td").first().innerText(), String(totals.total.openPositions));
+  await page.getByRole("button", { name: "As a request" }).click();
+  assert.match(await page.locator("#request code").innerText(), new RegExp(`/v1/owners/${position.owner}"$`));
   const { body } = await node.get(`/v1/positions?owner=${position.owner}&status=all&minPoolTvl=0&includeRisky=true&sort=pnl&limit=1`);
   assert.match(await page.locator(".pager .count").innerText(), new RegExp(`of ${body.pagination.total.toLocaleString("en-US")}$`));
   await page.goto(`${node.url}/ui/usage`);
   await page.getByText("Units used").waitFor();
+  await page.getByRole("button", { name: "As a request" }).click();
+  await page.getByRole("tab", { name: "Go", exact: true }).click();
+  assert.match(await page.locator("#request code").innerText(), /api\.Usage\(ctx\)$/);
   await page.goto(`${node.url}/ui/nothing`);
   await page.getByText("There is no such page").waitFor();
   await done(page);
@@ -371,6 +383,52 @@ test("the guides can be read and copied, the reference tried", async () => {
   await route.getByRole("button", { name: "Try it" }).click();
   await route.getByText(/^200, \d+ ms, 2 units$/).waitFor();
   assert.equal(JSON.parse(await route.locator(".answer code").innerText()).pools.length, 1);
+  await done(page);
+});
+
+test("the reference shows and tries answers that are no JSON", async () => {
+  const page = await open(browser, node, "/docs/reference", { expected: [400] });
+  await page.locator("#exportPools").waitFor();
+  const part = async (id) => {
+    const route = page.locator(`#${id}`);
+    return {
+      route, curl: await route.locator(".try pre").first().innerText(), status: route.locator(".try .quiet"),
+      send: route.getByRole("button", { name: "Try it" }), answer: route.locator(".answer code"),
+    };
+  };
+
+  // The line to copy has the key wherever a key is needed, and nowhere else.
+  const { paths } = (await node.get("/openapi.json")).body;
+  for (const [path, { get }] of Object.entries(paths)) {
+    assert.equal((await part(get.operationId)).curl.includes("KC-APIKey"), get.security.length > 0, path);
+  }
+
+  // What the path lacks is asked for before a unit is spent on it.
+  const one = await part("getPosition");
+  assert.equal(await one.send.isDisabled(), true);
+  assert.match(await one.status.innerText(), /^Needs positionId\./);
+  await one.route.getByLabel("positionId", { exact: true }).fill("1");
+  await one.send.click();
+  await one.route.getByText(/^200, \d+ ms, 1 unit$/).waitFor();
+
+  const rows = await part("exportPools");
+  assert.match(await rows.answer.innerText(), /"end":true/);
+  await rows.route.getByLabel("fields", { exact: true }).fill("rank,fee");
+  await rows.send.click();
+  await rows.route.getByText(/^200, \d+ ms$/).waitFor();
+  assert.match(await rows.answer.innerText(), /^\{"rank":1,"fee":\d+\}\n/);
+
+  // A stream is let go of after its first events.
+  const stream = await part("stream");
+  assert.match(await stream.answer.innerText(), /^event: generation\n/);
+  await stream.send.click();
+  await stream.route.getByText(/^400, /).waitFor();
+  await stream.route.getByLabel("positions", { exact: true }).fill("1-1");
+  await stream.send.click();
+  await stream.route.getByText(/^200, \d+ ms, not read to its end$/).waitFor();
+  assert.match(await stream.answer.innerText(), /^event: generation\nid: 1:/);
+  await stream.route.getByLabel("Last-Event-ID", { exact: true }).fill("1:1");
+  assert.match((await part("stream")).curl, /^curl -N -H "KC-APIKey: \$KEY" -H "Last-Event-ID: 1:1" ".*\/v1\/stream\?positions=1-1"$/);
   await done(page);
 });
 

@@ -1,0 +1,188 @@
+package rankings
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tidemark/rankings/block"
+)
+
+// What a node that builds a generation tells those that follow it, so that they need not
+// find it out again. Nothing of it is believed that does not add up. The bytes are
+//
+//	base      varint        the generation before it, that the rest is told against; 0: none
+//	in range  8             a sum of all rows that are in range, little-endian
+//	turned    varint        words of 64 rows of which some entered or left their range
+//	          varint, 8     for each: the words before it since the last one, and which rows
+//	passing   1 bit a row   of the leaves that the generation wrote, in the order of the
+//	                        directory: the default filters admit the row; low bit first
+//
+// To find a row's range takes a read of its record, which is hardly ever in the processor's
+// cache, and to find the rows of a leaf takes reading and decoding it with its bases.
+type hints struct {
+	base    uint64
+	inRange uint64
+	turned  []turnedRows // ascending
+	passing *block.Bitmap
+	at      uint32 // rows of passing that are used
+}
+
+// turnedRows are the rows of a word of 64 that entered or left their range.
+type turnedRows struct {
+	word uint32
+	rows uint64
+}
+
+// AppendHints appends what a generation, which was built after prev, tells the nodes that
+// follow it.
+func (v *View) AppendHints(dst []byte, prev *View) []byte {
+	base := uint64(0)
+	var turned []turnedRows
+	if prev != nil && prev.columns != nil {
+		base, turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
+	}
+
+	dst = binary.AppendUvarint(dst, base)
+	dst = binary.LittleEndian.AppendUint64(dst, sumWords(v.columns.inRange.Words()))
+	dst = binary.AppendUvarint(dst, uint64(len(turned)))
+	next := uint32(0)
+	for _, t := range turned {
+		dst = binary.AppendUvarint(dst, uint64(t.word-next))
+		dst = binary.LittleEndian.AppendUint64(dst, t.rows)
+		next = t.word + 1
+	}
+
+	passing := block.NewBitmap(v.writtenRows())
+	at := uint32(0)
+	v.eachWritten(func(id orderID, first, n uint32) {
+		passing.CopyRange(at, v.columns.passingByRank[id], first, n)
+		at += n
+	})
+	for _, word := range passing.Words() {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	return dst
+}
+
+// findTurnedRange compares the rows that two generations have in range, as far as both
+// have them.
+func findTurnedRange(was, is *columns) (turned []turnedRows) {
+	old, now := was.inRange.Words(), is.inRange.Words()
+	for w := range min(len(old), len(now)) {
+		if rows := old[w] ^ now[w]; rows != 0 {
+			turned = append(turned, turnedRows{uint32(w), rows})
+		}
+	}
+	return turned
+}
+
+// eachWritten calls f for every leaf that the generation wrote, in the order of the
+// directory, with the rank of its first row and how many it has.
+func (v *View) eachWritten(f func(id orderID, first, n uint32)) {
+	for id := range orderCount {
+		o := &v.orders[id]
+		for i, number := range o.Numbers {
+			if block.LeafGeneration(number) == v.Generation {
+				f(id, o.Rows[i], o.Rows[i+1]-o.Rows[i])
+			}
+		}
+	}
+}
+
+// writtenRows counts the rows of these leaves.
+func (v *View) writtenRows() (rows uint32) {
+	v.eachWritten(func(_ orderID, _, n uint32) { rows += n })
+	return rows
+}
+
+// sumWords tells bitmaps apart that differ by a mistake.
+func sumWords(words []uint64) (sum uint64) {
+	for _, word := range words {
+		sum = (sum ^ word) * 0x9e3779b97f4a7c15
+		sum ^= sum >> 32
+	}
+	return sum
+}
+
+var errHints = errors.New("what the node that built it tells is cut off or too long")
+
+// readHints reads what a node told of v; nil if it told nothing.
+func (v *View) readHints(b []byte) (*hints, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	r := hintReader{b: b}
+	h := &hints{base: r.varint(), inRange: r.word()}
+	words := uint64(v.State.Positions.Len())/64 + 1
+	for n, next := r.varint(), uint64(0); n > 0 && r.ok(); n-- {
+		gap, rows := r.varint(), r.word()
+		if gap > words-min(next, words) {
+			return nil, errHints
+		}
+		h.turned = append(h.turned, turnedRows{uint32(next + gap), rows})
+		next += gap + 1
+	}
+
+	h.passing = block.NewBitmap(v.writtenRows())
+	for i := range h.passing.Words() {
+		h.passing.Words()[i] = r.word()
+	}
+	if !r.ok() || len(r.b) > 0 {
+		return nil, errHints
+	}
+	return h, nil
+}
+
+// hintReader reads numbers. After the end of its bytes all are 0.
+type hintReader struct {
+	b   []byte
+	end bool // something was missing
+}
+
+func (r *hintReader) ok() bool { return !r.end }
+
+func (r *hintReader) varint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.b, r.end = nil, true
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *hintReader) word() uint64 {
+	if len(r.b) < 8 {
+		r.b, r.end = nil, true
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(r.b)
+	r.b = r.b[8:]
+	return v
+}
+
+// turnedSince returns the rows that entered or left their range since prev, in words that
+// ascend; known is false if that was not told.
+func (h *hints) turnedSince(prev *View) (turned []turnedRows, known bool) {
+	if h == nil || prev == nil || prev.columns == nil || prev.Generation != h.base {
+		return nil, false
+	}
+	return h.turned, true
+}
+
+// checkInRange refuses columns with other rows in range than those of the node that told.
+func (h *hints) checkInRange(c *columns) error {
+	if h != nil && sumWords(c.inRange.Words()) != h.inRange {
+		return fmt.Errorf("other rows are in range than on the node that built it")
+	}
+	return nil
+}
+
+// nextPassing returns where the rows stand of the next leaf that the generation wrote, which
+// has n: those that pass.
+func (h *hints) nextPassing(n uint32) (passing *block.Bitmap, at uint32) {
+	at = h.at
+	h.at += n
+	return h.passing, at
+}
