@@ -86,7 +86,7 @@ func (s *suite) compareWithLimit(
 	}
 	defer limit.Stop()
 
-	constant := one("constant", 0, load.Fixed("/v1/positions"))
+	constant := single("constant", 0, load.Fixed("/v1/positions"))
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})

@@ -27,8 +27,8 @@ type condition struct {
 	Unit                     string
 }
 
-// nearly is how much of the full size, times the chains, passes for it.
-const nearly = 0.9
+// fullShare is which part of the full size, times the chains, passes for it.
+const fullShare = 0.9
 
 //go:embed goals.toml
 var goalsText string
@@ -171,7 +171,7 @@ func (g *goal) verdict(run *report.Run) (string, report.Verdict) {
 
 // figures fills the table from a run.
 func figures(run *report.Run) (rows []report.Figure) {
-	full := float64(run.Corpus.Positions) >= nearly*report.FullSize*float64(len(corpus.Chains))
+	full := float64(run.Corpus.Positions) >= fullShare*report.FullSize*float64(len(corpus.Chains))
 	for i := range goals {
 		g := &goals[i]
 		f := report.Figure{Number: g.Number, What: g.What, Yardstick: g.Yardstick, Goal: g.text()}

@@ -10,6 +10,7 @@ import (
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 )
 
 // path appends the path of a request.
@@ -29,13 +30,13 @@ func drawZipf(r *rand.Rand, n int) int {
 	return min(n-1, int(math.Exp(r.Float64()*math.Log(float64(n)+1)))-1)
 }
 
-// one is a mix of one kind of request.
-func one(name string, units int64, path path, accept ...int) load.Mix {
+// single is a mix of one kind of request.
+func single(name string, units int64, path path, accept ...int) load.Mix {
 	return load.Mix{{Name: name, Weight: 1, Path: path, Units: units, Accept: accept}}
 }
 
 // hotPage is the first page that everybody asks for.
-func hotPage(*target) load.Mix { return one("page 1", unitsList, load.Fixed("/v1/positions")) }
+func hotPage(*target) load.Mix { return single("page 1", unitsList, load.Fixed("/v1/positions")) }
 
 // listPage asks for any chain or all, any order, and a page that draw picks among so many.
 func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
@@ -94,17 +95,17 @@ func oneOf(paths []string, suffix string) path {
 func anyPosition(t *target, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
 		ids := &t.ids[r.IntN(len(t.ids))]
-		return fmt.Appendf(dst, "/v1/positions/%d/swapdex-v4/%d%s", ids.chain,
+		return fmt.Appendf(dst, "/v1/positions/%d/%s/%d%s", ids.chain, market.Protocol,
 			ids.least+r.Uint64N(ids.most-ids.least+1), suffix)
 	}
 }
 
 // longestDetail asks for the longest history: of a corpus, over a thousand transactions.
 func longestDetail(t *target) load.Mix {
-	return one("detail", unitsDetail, load.Fixed(t.longest))
+	return single("detail", unitsDetail, load.Fixed(t.longest))
 }
 
-func anyDetail(t *target) load.Mix { return one("detail", unitsDetail, anyPosition(t, ""), 404) }
+func anyDetail(t *target) load.Mix { return single("detail", unitsDetail, anyPosition(t, ""), 404) }
 
 func anyCharts(t *target) load.Mix { return chartsMix(t, anyPosition(t, "/charts")) }
 
@@ -120,20 +121,20 @@ func chartsMix(t *target, path path) load.Mix {
 	if !t.charts {
 		return nil
 	}
-	return one("charts", unitsCharts, path, 404)
+	return single("charts", unitsCharts, path, 404)
 }
 
 // uncachedPages are pages of the default questions, all of them as likely.
 func uncachedPages(t *target) load.Mix {
 	uniform := func(r *rand.Rand, pages int) int { return r.IntN(pages) }
-	return one("any page", unitsList, listPage(t, uniform))
+	return single("any page", unitsList, listPage(t, uniform))
 }
 
 // pagesFrom walks pages of all chains merged, from one on, and never asks for
 // the same page twice within so many.
 func pagesFrom(name string, first, many int) load.Mix {
 	var next atomic.Uint64
-	return one(name, unitsList, func(dst []byte, _ *rand.Rand) []byte {
+	return single(name, unitsList, func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
 		sort := rankings.PositionSorts[valuedSorts:][n%5] // the others leave out rows
 		page := uint64(first) + n/5%uint64(max(1, many))
@@ -145,7 +146,7 @@ func pagesFrom(name string, first, many int) load.Mix {
 func newFilters(from uint64) load.Mix {
 	var next atomic.Uint64
 	next.Store(from)
-	return one("new filter", unitsList, func(dst []byte, _ *rand.Rand) []byte {
+	return single("new filter", unitsList, func(dst []byte, _ *rand.Rand) []byte {
 		return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
 	})
 }
@@ -153,7 +154,7 @@ func newFilters(from uint64) load.Mix {
 // laterPages are deeper pages of a few filters that are known by then.
 func laterPages(*target) load.Mix {
 	const filters, pages = 24, 500 // fewer than the selections that are kept
-	return one("known filter", unitsList, func(dst []byte, r *rand.Rand) []byte {
+	return single("known filter", unitsList, func(dst []byte, r *rand.Rand) []byte {
 		return fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1&page=%d",
 			rankings.PositionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
 	})

@@ -50,8 +50,9 @@ func ReadPaths(r io.Reader) (paths []string, err error) {
 // pathsMix asks for the paths of a list, each as likely; answers say what they cost.
 func pathsMix(paths []string) func(*target) load.Mix {
 	return func(*target) load.Mix {
-		any := func(dst []byte, r *rand.Rand) []byte { return append(dst, paths[r.IntN(len(paths))]...) }
-		return one("own path", load.AnyUnits, any)
+		return single("own path", load.AnyUnits, func(dst []byte, r *rand.Rand) []byte {
+			return append(dst, paths[r.IntN(len(paths))]...)
+		})
 	}
 }
 

@@ -120,21 +120,15 @@ func (w *walks) checkPage(a *process.Answer, l *tidemark.PositionList, generatio
 // countPage counts a page. What an account is not charged for a failed answer is not
 // expected either.
 func (w *walks) countPage(path string, page, rows int, err error) {
-	w.note(func() {
-		w.pages++
-		w.rows += rows
-		if err == nil {
-			w.answered, w.expected = w.answered+unitsList, w.expected+unitsList
-			return
-		}
-		if w.bad++; w.bad == 1 {
-			w.firstBad = fmt.Sprintf("%s, page %d: %v", path, page, err)
-		}
-	})
-}
-
-func (w *walks) note(what func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	what()
+	w.pages++
+	w.rows += rows
+	if err == nil {
+		w.answered, w.expected = w.answered+unitsList, w.expected+unitsList
+		return
+	}
+	if w.bad++; w.bad == 1 {
+		w.firstBad = fmt.Sprintf("%s, page %d: %v", path, page, err)
+	}
 }

@@ -1,5 +1,3 @@
-// Package feed says how events of a chain reach its ledger: pulled, one span
-// at a time, so that whoever applies them sets the pace.
 package feed
 
 import (

@@ -20,19 +20,19 @@ type Balancer struct {
 	turn  atomic.Uint64
 	http  fasthttp.Server
 	stop  context.CancelFunc
-	looks sync.WaitGroup
+	watch sync.WaitGroup // the goroutines that watch nodes
 }
 
-// New returns a balancer of nodes, by their addresses. It looks after them at once, and
-// until Shutdown.
+// New returns a balancer of nodes, by their addresses. It checks their health at
+// once, and then until Shutdown.
 func New(addresses []string) *Balancer {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{stop: stop}
 	for _, address := range addresses {
 		n := newNode(address)
-		n.look()
+		n.checkHealth()
 		b.nodes = append(b.nodes, n)
-		b.looks.Go(func() { n.watch(ctx) })
+		b.watch.Go(func() { n.watch(ctx) })
 	}
 
 	b.http = fasthttp.Server{
@@ -55,14 +55,14 @@ func (b *Balancer) Serve(l net.Listener) error {
 // as streams are, when ctx ends.
 func (b *Balancer) Shutdown(ctx context.Context) error {
 	b.stop()
-	b.looks.Wait()
+	b.watch.Wait()
 	if err := b.http.ShutdownWithContext(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("cannot stop the balancer: %w", err)
 	}
 	return nil
 }
 
-// noNode is the answer when no node is well.
+// noNode is the answer when no node is healthy.
 const noNode = `{"error":"no node of the cluster is healthy; try again"}`
 
 // serve asks the node whose turn it is, and then the others.
@@ -70,7 +70,7 @@ func (b *Balancer) serve(ctx *fasthttp.RequestCtx) {
 	turn, all := b.turn.Add(1), uint64(len(b.nodes))
 	for i := range all {
 		n := b.nodes[(turn+i)%all]
-		if n.well.Load() && n.ask(ctx) {
+		if n.healthy.Load() && n.ask(ctx) {
 			return
 		}
 	}

@@ -4,7 +4,7 @@
 // twice.
 //
 //	balancer.go  which node is asked
-//	node.go      one node: whether it is well, and how it is asked
+//	node.go      one node: whether it is healthy, and how it is asked
 //
 // It is for trying out a cluster on one machine, and for measuring what a page costs
 // behind it. It has no TLS, no limits, and nothing to configure.

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// lookEvery is how often a node is asked how it is. A node that is gone is noticed
-	// sooner, by the first request that it does not answer.
-	lookEvery = 250 * time.Millisecond
-	// lookTimeout is what a node has to say how it is.
-	lookTimeout = time.Second
+	// checkEvery is how often the health of a node is checked. A node that is gone is
+	// noticed sooner, by the first request that it does not answer.
+	checkEvery = 250 * time.Millisecond
+	// checkTimeout bounds the wait for the answer.
+	checkTimeout = time.Second
 	// dialTimeout is ample on one machine.
 	dialTimeout = time.Second
 	// answerTimeout is more than nodes take for any answer that is no long one.
@@ -29,7 +29,7 @@ const (
 // node is a node behind the balancer.
 type node struct {
 	address string
-	well    atomic.Bool
+	healthy atomic.Bool
 	short   *fasthttp.HostClient // answers that are read whole
 	long    *fasthttp.HostClient // streams and exports, which are passed on piece by piece
 }
@@ -46,23 +46,23 @@ func newNode(address string) *node {
 	return &node{address: address, short: client(answerTimeout, false), long: client(0, true)}
 }
 
-// watch looks after the node until ctx ends.
+// watch checks the node until ctx ends.
 func (n *node) watch(ctx context.Context) {
-	for tick := time.NewTicker(lookEvery); ; {
+	for tick := time.NewTicker(checkEvery); ; {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
 			return
 		case <-tick.C:
-			n.look()
+			n.checkHealth()
 		}
 	}
 }
 
-// look asks the node how it is.
-func (n *node) look() {
-	status, _, err := n.short.GetTimeout(nil, "http://"+n.address+"/health", lookTimeout)
-	n.well.Store(err == nil && status == fasthttp.StatusOK)
+// checkHealth asks the node whether it is healthy.
+func (n *node) checkHealth() {
+	status, _, err := n.short.GetTimeout(nil, "http://"+n.address+"/health", checkTimeout)
+	n.healthy.Store(err == nil && status == fasthttp.StatusOK)
 }
 
 // ask passes a request on. It reports whether the node answered.
@@ -73,7 +73,7 @@ func (n *node) ask(ctx *fasthttp.RequestCtx) bool {
 	}
 	ctx.Response.SkipBody = ctx.IsHead()
 	if err := client.Do(&ctx.Request, &ctx.Response); err != nil {
-		n.well.Store(false)
+		n.healthy.Store(false)
 		return false
 	}
 

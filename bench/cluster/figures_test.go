@@ -37,8 +37,8 @@ func TestCostOfARefresh(t *testing.T) {
 // A figure that is not reached is named.
 func TestMissedFigure(t *testing.T) {
 	f := figures{FigureSettings: &FigureSettings{Out: io.Discard}}
-	f.hold(1.04, 1.05, "page of %d nodes", 2)
-	f.hold(1.06, 1.05, "page of %d nodes", 3)
+	f.checkFigure(1.04, 1.05, "page of %d nodes", 2)
+	f.checkFigure(1.06, 1.05, "page of %d nodes", 3)
 	if len(f.missed) != 1 || f.missed[0] != "page of 3 nodes is 1.060" {
 		t.Errorf("missed are %q", f.missed)
 	}

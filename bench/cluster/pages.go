@@ -184,13 +184,13 @@ func (f *figures) printPages(rounds [][]*load.Result) {
 			load.Median(micros), load.Median(rates))
 	}
 
-	beside := func(i, j int) float64 {
+	ratio := func(i, j int) float64 {
 		_, cpu := load.Ratios(rounds[j], rounds[i]) // of i by that of j
 		return load.Median(cpu)
 	}
 	_, pages := load.Ratios(rounds[0], rounds[1])
-	f.hold(beside(1, 0), pageShare, "hot page in a cluster beside one without (%.3f to %.3f)", slices.Min(pages),
+	f.checkFigure(ratio(1, 0), pageShare, "hot page in a cluster beside one without (%.3f to %.3f)", slices.Min(pages),
 		slices.Max(pages))
-	f.hold(beside(3, 2), balancedShare, "page of 2 nodes beside one of 1")
-	f.hold(beside(4, 2), balancedShare, "page of 3 nodes beside one of 1")
+	f.checkFigure(ratio(3, 2), balancedShare, "page of 2 nodes beside one of 1")
+	f.checkFigure(ratio(4, 2), balancedShare, "page of 3 nodes beside one of 1")
 }

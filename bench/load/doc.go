@@ -27,5 +27,14 @@
 // Constant is the other half of a measurement: the fastest server that this
 // stack can be, to be asked in the same run for bodies of the same size.
 //
+//	mix.go       what is asked, and when
+//	run.go       one measurement, from the configuration to the result
+//	worker.go    a thread with its connections, which asks and reads answers
+//	conn.go      one connection, and the head of a response
+//	counts.go    what answers add up to
+//	turns.go     several measurements in turns, and what they say together
+//	constant.go  the limit
+//	numbers.go   the numbers of an answer, for a yardstick of rendering
+//
 // The package needs Linux: epoll and /proc.
 package load

@@ -1,10 +1,7 @@
 package load
 
 import (
-	"cmp"
-	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -49,49 +46,4 @@ type Pace float64
 // At returns when request hit is due, counted from the start.
 func (p Pace) At(hit uint64) time.Duration {
 	return time.Duration(float64(hit) / float64(p) * float64(time.Second))
-}
-
-// Side is one of the things that are measured in turns.
-type Side func(context.Context) (*Result, error)
-
-// InTurns measures one side after the other, round by round, so that what else the
-// machine does falls on all of them. It returns the rounds of every side.
-func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error) {
-	all := make([][]*Result, len(sides))
-	for range rounds {
-		for i, ask := range sides {
-			r, err := ask(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all[i] = append(all[i], r)
-		}
-	}
-	return all, nil
-}
-
-// Middle returns the round whose throughput is the median.
-func Middle(rounds []*Result) *Result {
-	byRate := func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
-	return slices.SortedFunc(slices.Values(rounds), byRate)[len(rounds)/2]
-}
-
-// Median returns the middle of values, the greater one of two; 0 of none.
-func Median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(values))[len(values)/2]
-}
-
-// Ratios of a to b, round by round: of throughputs, and of the CPU time that
-// the servers took for an answer, b's by a's. CPU that is not known is left out.
-func Ratios(as, bs []*Result) (throughput, cpu []float64) {
-	for i := range as {
-		throughput = append(throughput, as[i].PerSecond/max(bs[i].PerSecond, 1))
-		if x, y := as[i].ServerMicros, bs[i].ServerMicros; x > 0 && y > 0 {
-			cpu = append(cpu, y/x)
-		}
-	}
-	return throughput, cpu
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -32,7 +30,7 @@ type ArchiveExportCmd struct {
 
 // Run writes what no reorganisation can reach.
 func (c *ArchiveExportCmd) Run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptContext()
 	defer stop()
 	dir := archivePath(c.Data, market.ChainID(c.Chain))
 	id, err := archive.Find(dir)
@@ -69,7 +67,7 @@ type ArchiveImportCmd struct {
 
 // Run imports, and compares block hashes with the nodes of the configuration.
 func (c *ArchiveImportCmd) Run() (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptContext()
 	defer stop()
 	narrowFiles()
 	if isRunning(ctx, c.Data) {

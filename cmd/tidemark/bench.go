@@ -10,13 +10,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tidemark/bench"
@@ -75,10 +73,6 @@ func (c *BenchCorpusCmd) Run() error {
 		fmt.Printf("chain %d: %s\n", r.Shape[i].ID, &r.Shape[i])
 	}
 	return nil
-}
-
-func interruptContext() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 }
 
 // BenchPeersCmd compares a node with databases.

@@ -24,8 +24,8 @@ type BenchClusterCmd struct {
 // maxClusterNodes is more than one machine has a use for.
 const maxClusterNodes = 9
 
-// lookEvery is how often it is looked whether all processes still run.
-const lookEvery = time.Second
+// checkEvery is how often it is checked that all processes still run.
+const checkEvery = time.Second
 
 // Run starts the cluster, says where it is, and ends it after SIGINT or SIGTERM.
 func (b *BenchClusterCmd) Run() error {
@@ -62,7 +62,7 @@ func watchCluster(ctx context.Context, c *cluster.Cluster) {
 
 		select {
 		case <-ctx.Done():
-		case <-time.After(lookEvery):
+		case <-time.After(checkEvery):
 		}
 	}
 }

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"tidemark/edge/consistency"
 )
 
 // checkURL checks the answers of a running node against each other.
 func (c *CheckCmd) checkURL() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptContext()
 	defer stop()
 	cfg := consistency.Config{
 		URL: c.URL, Key: c.Key, Sample: c.Sample, Requests: c.Requests, TotalCap: c.TotalCap,

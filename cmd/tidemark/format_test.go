@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -33,13 +32,7 @@ func TestFormatBefore(t *testing.T) {
 	if status, _, err := request(v.url+"/v1/pools?limit=1", key); err != nil || status != 200 {
 		t.Fatal(status, err)
 	}
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	v.cmd = nil
+	v.stop()
 
 	market := filepath.Join(v.dir, marketDir)
 	db, err := pebble.Open(market, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quietPebble{t}})

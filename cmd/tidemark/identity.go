@@ -12,6 +12,9 @@ import (
 	"tidemark/storage"
 )
 
+// chainPrefix begins the names of what is kept of a chain's configuration.
+const chainPrefix = "chain "
+
 // historyName is the stream of cuts that the data was taken from; see cluster.History.
 const historyName = "cluster.stream"
 
@@ -40,7 +43,7 @@ func (l *loaded) identityOf() []storage.Pair {
 	}
 	for _, c := range l.Chains {
 		if c.Enabled {
-			name := fmt.Sprintf("chain %d ", c.ID)
+			name := fmt.Sprintf("%s%d ", chainPrefix, c.ID)
 			pairs = append(pairs,
 				storage.Pair{Name: name + "pool-manager", Value: c.PoolManager.String()},
 				storage.Pair{Name: name + "position-manager", Value: c.PositionManager.String()},
@@ -68,7 +71,7 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 	for _, p := range wanted {
 		have, ok := find(p.Name)
 		switch {
-		case !ok && (len(kept) == 0 || p.Name[:5] == "chain" || p.Name == historyName):
+		case !ok && (len(kept) == 0 || strings.HasPrefix(p.Name, chainPrefix) || p.Name == historyName):
 			all = append(all, p)
 		case p.Name == historyName && have != p.Value:
 			l.moved = true

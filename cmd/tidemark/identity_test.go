@@ -91,4 +91,10 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(func(c *Config) { c.Feed = "rpc" }, "sim.seed", "9", "unset")
+
+	// Data that lacks a name is refused by it, however short it is.
+	if err := store.SetIdentity([]storage.Pair{{Name: "sim.genesis", Value: "2026-08-23T08:00:00Z"}}); err != nil {
+		t.Fatal(err)
+	}
+	refused(same, "feed", "unset", "sim")
 }

@@ -1,11 +1,13 @@
-// Command tidemark is the node and everything that administers it.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -83,6 +85,12 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 )
+
+// interruptContext returns the context of a command that ends when it is interrupted or
+// told to stop.
+func interruptContext() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
 
 // run is main with arguments and an exit code, so that tests can be the command.
 func run(args []string) int {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -44,7 +42,7 @@ type rebuilt struct {
 
 // Run has a running node do it, or does it where none is running.
 func (c *ChainsRebuildCmd) Run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptContext()
 	defer stop()
 	if isRunning(ctx, c.Data) {
 		return c.orderChain(c.ID, "rebuild")

@@ -140,18 +140,17 @@ func (n *node) drain(again <-chan os.Signal) {
 
 // started is a part of the node that has to be stopped.
 type started struct {
-	name  string
-	limit time.Duration
-	stop  func(context.Context) error
+	name string
+	stop func(context.Context) error
 }
 
-// stop ends what was started, the last first.
+// stop ends what was started, the last first. Each part has partTimeout.
 func (n *node) stop() error {
 	var errs error
 	began := time.Now()
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), part.limit)
+		ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
 		if err := part.stop(ctx); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}
@@ -164,7 +163,7 @@ func (n *node) stop() error {
 }
 
 func (n *node) addPart(name string, stop func(context.Context) error) {
-	n.parts = append(n.parts, started{name, partTimeout, stop})
+	n.parts = append(n.parts, started{name, stop})
 }
 
 // dataPath is a place in the data directory.

@@ -52,13 +52,7 @@ func TestStopBesideStuckClient(t *testing.T) {
 	}
 
 	began := time.Now()
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Wait(); err != nil {
-		t.Errorf("the node did not stop in order: %v", err)
-	}
-	v.cmd = nil
+	v.stop()
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("the stop took %s; want %s for the client and little more", took, clientTimeout)
 	}

@@ -57,8 +57,7 @@ func TestTaste(t *testing.T) {
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			checkParagraphs(t, &p, file)
 		}
-		if len(p.GoFiles) > 0 && p.name() != "cmd/tidemark" && !slices.Contains(p.GoFiles, "doc.go") &&
-			p.name() != "actors/feed" {
+		if len(p.GoFiles) > 0 && !slices.Contains(p.GoFiles, "doc.go") {
 			t.Errorf("%s has no doc.go: write the essay once", p.name())
 		}
 	}

@@ -70,7 +70,7 @@ func (v *victim) stop() {
 		v.t.Fatal(err)
 	}
 	if err := v.cmd.Wait(); err != nil {
-		v.t.Fatal(err)
+		v.t.Fatalf("the node did not stop in order: %v", err)
 	}
 	v.cmd = nil
 }

@@ -44,7 +44,7 @@ func TestChainsOfKeys(t *testing.T) {
 }
 
 // TestFirstEvents checks what a stream begins with: the newest generations, also those
-// that the hub has not looked at yet, or what it missed behind the event it names.
+// that the hub has not polled yet, or what it missed behind the event it names.
 func TestFirstEvents(t *testing.T) {
 	s := newStage(t)
 	s.begin()
@@ -143,7 +143,7 @@ func TestCommentsAfterReset(t *testing.T) {
 
 	a.text = nil
 	s.board.SetStatus(42161, rankings.ChainStatus{Enabled: true})
-	s.look()
+	s.poll()
 	if got := a.names(t); !strings.HasPrefix(got, "reset ") {
 		t.Fatalf("a chain that is back is told as %q", got)
 	}
@@ -165,7 +165,7 @@ func TestUnknownChanges(t *testing.T) {
 	view.Generation++
 	view.Changes = &rankings.Changes{Since: 1, At: s.now.UnixMilli(), Unknown: true}
 	s.board.Publish(&view)
-	s.look()
+	s.poll()
 
 	f := func(what string, got *follower, want string) {
 		t.Helper()
@@ -194,7 +194,7 @@ func TestWithdrawnChain(t *testing.T) {
 	s.board.Publish(&view)
 	s.board.Withdraw(1)
 
-	s.look()
+	s.poll()
 	if got := live.names(t); got != "" {
 		t.Errorf("a stream gets %q; want nothing", got)
 	}
@@ -209,7 +209,7 @@ func TestHubRestsAndBegins(t *testing.T) {
 	s := newStage(t)
 	s.begin()
 	s.open("a", "positions=1-1", "")
-	s.look()
+	s.poll()
 	s.close("a")
 	s.now = time.Now()
 	if s.hub.Poll(s.now.Add(time.Hour)) {
@@ -219,7 +219,7 @@ func TestHubRestsAndBegins(t *testing.T) {
 	s.now = s.now.Add(3 * time.Hour)
 	b := s.open("b", "positions=1-1", "")
 	b.text = nil
-	s.look()
+	s.poll()
 	s.wait(5)
 	if len(b.text) > 0 {
 		t.Errorf("within five seconds the stream gets %q; want nothing", b.text)

@@ -112,7 +112,7 @@ func (s *stage) revert() {
 }
 
 // publish makes the next generation of the chain, as package chain does, and has the
-// hub look at it.
+// hub poll it.
 func (s *stage) publish() {
 	sc := s.at
 	st := sc.ledger.Freeze()
@@ -133,10 +133,10 @@ func (s *stage) publish() {
 	view.Changes = view.ChangesSince(sc.view, sc.reverted, s.now.UnixMilli(), func() {})
 	sc.view, sc.reverted = view, false
 	s.board.Publish(view)
-	s.look()
+	s.poll()
 }
 
-func (s *stage) look() {
+func (s *stage) poll() {
 	s.hub.Poll(s.now)
 	for _, f := range s.streams {
 		f.read()
@@ -147,7 +147,7 @@ func (s *stage) look() {
 func (s *stage) wait(seconds int) {
 	for range seconds {
 		s.now = s.now.Add(time.Second)
-		s.look()
+		s.poll()
 	}
 }
 

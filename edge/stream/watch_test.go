@@ -166,7 +166,7 @@ func TestWheelMissesNoMinute(t *testing.T) {
 		a := s.open("a", "positions=1-1", "")
 		for _, at := range seconds {
 			s.now = time.Unix(6000+at, 0)
-			s.look()
+			s.poll()
 		}
 		if a.paid != want {
 			t.Errorf("%s: %d minutes were paid; want %d", what, a.paid, want)
@@ -191,7 +191,7 @@ func TestServedChains(t *testing.T) {
 	f := func(what string, status rankings.ChainStatus, wantA, wantB string) {
 		t.Helper()
 		s.board.SetStatus(42161, status)
-		s.look()
+		s.poll()
 		s.at = s.scenes[42161]
 		s.happen("collect 1", "collect 2", "collect 3")
 		s.publish()

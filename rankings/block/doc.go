@@ -2,6 +2,13 @@
 // row indexes in ranked order, and the directory, which lists the leaves of every
 // order. Both are little-endian and end with a CRC-32C of all bytes before it.
 //
+//	bits, checksum       how numbers are packed and guarded
+//	leaf, relative       a leaf by itself, and one coded from earlier leaves
+//	directory            which leaves an order has
+//	publication          what a generation adds to a store, and retires
+//	bitmap               a set of rows with rank and select, for default filters
+//	dump                 the bytes with their names, for the golden files
+//
 // A whole leaf (relative.go has the other kind, coded from earlier leaves):
 //
 //	+---------+-------+--------+--------+---------------------------+-------+

@@ -8,4 +8,12 @@
 //
 // Amounts paid into a pool round up, amounts paid out round down, and a swap
 // rounds at each of its steps.
+//
+//	int, muldiv         128, 256 and 384 bits
+//	tick, amount, swap  what the contracts compute: prices of ticks, amounts, steps
+//	feegrowth, seconds  what is inside of a range: fees, and time by the same rules
+//	replay              a Swap event -> the ticks it crossed and its exact fees
+//	decimal, digits,    integers -> text, without an allocation
+//	scaled
+//	float               floats -> integers
 package clmath

@@ -36,6 +36,11 @@
 // (Share). What other nodes have taken counts as used. Its part of a burst limit is a
 // number that the limiter reads atomically (BurstShare). A change of it makes no tokens.
 //
+// The files, in reading order: plan (limits), key and origin (who asks), route (what it
+// costs), month and calendar (what month it is charged to), slot and cell (an account),
+// burstshare and share (its part in a cluster), ticket (a request), index and list (how
+// keys and cells are found and drained), book (all of them).
+//
 // The package is pure: time is an argument, keys come from a reader, and it starts
 // no goroutines. Methods marked "writer" must be called by one goroutine at a time,
 // those marked "meter" by metering, and those marked "sharer" by what shares burst limits.

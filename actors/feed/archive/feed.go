@@ -165,7 +165,7 @@ func (f *Feed) maintain(ctx context.Context) {
 	if now.Sub(f.scrubbed) >= scrubEvery {
 		f.scrubbed = now
 		if err := f.archive.Scrub(); err != nil {
-			f.log.Warn("checked the archive", "chain", f.archive.cfg.Chain, "error", err)
+			f.log.Warn("the check of the archive found a fault", "chain", f.archive.cfg.Chain, "error", err)
 		}
 	}
 	hole := f.archive.firstHole()

@@ -272,7 +272,7 @@ func TestTakenReceipts(t *testing.T) {
 		r[1].Status = nil
 		return r
 	})
-	f("logs without a place", "it lacks its place", func(_ *wireHeader, r []wireReceipt) []wireReceipt {
+	f("logs without a place", "its block, transaction or index is missing", func(_ *wireHeader, r []wireReceipt) []wireReceipt {
 		r[1].Logs[0].LogIndex = nil // which is no part of the root
 		return r
 	})

@@ -404,10 +404,10 @@ func TestAnswersThatAreWrong(t *testing.T) {
 	f("it follows log 3", set(2, "logIndex", "0x3"))
 	f("it follows log 3", set(2, "logIndex", "0x0"))
 	f("block hash", set(3, "blockHash", market.Hash{1}.String()))
-	f("lacks its place", set(0, "blockHash", nil))
-	f("lacks its place", set(0, "logIndex", nil))
-	f("is no place", set(1, "logIndex", "0x80000001"))
-	f("is no place", set(1, "transactionIndex", "0x80000001"))
+	f("its block, transaction or index is missing", set(0, "blockHash", nil))
+	f("its block, transaction or index is missing", set(0, "logIndex", nil))
+	f("cannot exceed 2147483648", set(1, "logIndex", "0x80000001"))
+	f("cannot exceed 2147483648", set(1, "transactionIndex", "0x80000001"))
 
 	// Near the head all topics are asked for.
 	ranged("was not asked for", set(3, "topics", []string{market.Hash{1}.String()}))

@@ -62,10 +62,10 @@ func TestLogReaderRefuses(t *testing.T) {
 	f(`[{"topics":7,"address":"0x12"}]`, "the topics of a log")
 	f(`[{"address":"0x12"}]`, "has 2 hex digits; want 40")
 	f(`[{"topics":["0x12"]}]`, "has 2 hex digits; want 64")
-	f(`[{"topics":null,"blockNumber":null}]`, "it lacks its place")
+	f(`[{"topics":null,"blockNumber":null}]`, "its block, transaction or index is missing")
 	f(`[{"blockNumber":"0x1"`, "EOF")
 	f(`[{"topics":["0x1`, "EOF")
-	f(`[`+strings.Repeat(`{"removed":true},`, 3)+`{}]`, "it lacks its place")
+	f(`[`+strings.Repeat(`{"removed":true},`, 3)+`{}]`, "its block, transaction or index is missing")
 
 	// The first that is wrong is told, and nothing of the answer is kept.
 	f(`[{"address":"0x12","topics":7}]`, "has 2 hex digits; want 40")
@@ -91,7 +91,7 @@ func TestLogReaderRefuses(t *testing.T) {
 			logs[1]["topics"] = append(logs[1]["topics"].([]string), market.Hash{}.String())
 		}
 	}), "event has 5 topics and 192 bytes of data; want 3 and 192")
-	f(text(func(logs []object) { logs[1]["blockHash"] = nil }), "log 1 (block 1, index 3): it lacks its place")
+	f(text(func(logs []object) { logs[1]["blockHash"] = nil }), "log 1 (block 1, index 3): its block, transaction or index is missing")
 }
 
 // An answer as long as those that nodes cut is counted, and nothing of it is kept, except of a
@@ -185,6 +185,6 @@ func TestAssembledBlocks(t *testing.T) {
 		lack(&l)
 		_, err := decoder().assembleBlocks([]wireLog{logs[0], l}, 5, 6)
 		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "log 1 (block ")
-		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "it lacks its place")
+		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "its block, transaction or index is missing")
 	}
 }

@@ -233,7 +233,7 @@ func (f *Feed) matchShown(
 	}
 	for _, l := range logs {
 		if l.Hash == nil {
-			return nil, 0, &endpoint.Error{Kind: endpoint.Malformed, Text: "a log lacks its place"}
+			return nil, 0, &endpoint.Error{Kind: endpoint.Malformed, Text: "a log names no block"}
 		}
 		list, shown := byBlock[*l.Hash]
 		if !shown {

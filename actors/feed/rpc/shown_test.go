@@ -314,7 +314,7 @@ func TestMatchShown(t *testing.T) {
 	f("those of the first are missing", "block 5: the block may hold events", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
 		return logs[1:]
 	})
-	f("one without a block", "a log lacks its place", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
+	f("one without a block", "a log names no block", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
 		logs[1].Hash = nil
 		return logs
 	})
@@ -322,7 +322,7 @@ func TestMatchShown(t *testing.T) {
 		logs[1].Hash = &word{1}
 		return logs
 	})
-	f("one that is not whole", "it lacks its place", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
+	f("one that is not whole", "its block, transaction or index is missing", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
 		logs[1].TxHash = nil
 		return logs
 	})

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -99,18 +100,23 @@ func (f *Feed) assemble(a *assembly, l *wireLog) error {
 	return nil
 }
 
+// maxLogIndex bounds the index of a log or a transaction in its block, so that both fit 32
+// bits. No block has a thousandth of it.
+const maxLogIndex = 1 << 31
+
 func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
 	switch a := market.Address(l.Address); {
 	case l.Block == nil || l.Hash == nil || l.TxHash == nil || l.TxIndex == nil || l.LogIndex == nil:
-		return fmt.Errorf("it lacks its place")
+		return errors.New("its block, transaction or index is missing")
 	case l.Removed:
-		return fmt.Errorf("it is marked as removed")
+		return errors.New("it is marked as removed")
 	case !f.contracts().has(a):
 		return fmt.Errorf("it is of %s, which was not asked for", a)
 	case uint64(*l.Block) < from || uint64(*l.Block) > to:
 		return fmt.Errorf("only blocks %d to %d were asked for", from, to)
-	case *l.LogIndex > 1<<31 || *l.TxIndex > 1<<31:
-		return fmt.Errorf("transaction %s is no place in a block", l.TxIndex)
+	case *l.LogIndex > maxLogIndex || *l.TxIndex > maxLogIndex:
+		return fmt.Errorf("log %s of transaction %s: an index in a block cannot exceed %d",
+			l.LogIndex, l.TxIndex, maxLogIndex)
 	}
 
 	return nil

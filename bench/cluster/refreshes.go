@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/actors/feed/sim"
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+	"tidemark/bench/process"
+)
+
+// refreshCost is what a refresh of a node took, or a cut of a follower.
+type refreshCost struct {
+	cpu    float64 // seconds
+	took   float64 // seconds
+	append float64 // of them
+}
+
+// brisk returns a market in which every pool's price moves with every refresh.
+func (f *figures) brisk() *corpus.Node {
+	n := &corpus.Node{Market: sim.Workload{Brisk: true}, Refresh: f.Refresh}
+	n.Since = n.Market.Since(time.Now(), time.Time{}, f.Refresh)
+	return n
+}
+
+// measureRefreshes measures refreshes of a node alone beside those of a node in a cluster,
+// and these beside the follower that takes them. Both of a pair run at the same time, so
+// that what else the machine does slows both.
+func (f *figures) measureRefreshes(ctx context.Context) error {
+	if err := f.startServers(ctx); err != nil {
+		return err
+	}
+	market := f.brisk()
+	writer, err := f.start(ctx, nodeName(0), market)
+	if err != nil {
+		return err
+	}
+	single, err := f.start(ctx, alone, market)
+	if err != nil {
+		return err
+	}
+	compared, err := f.measureCost(ctx, writer, single)
+	if err != nil {
+		return err
+	}
+	f.nodes = slices.DeleteFunc(f.nodes, func(n *process.Node) bool { return n == single })
+	if err := single.Stop(); err != nil {
+		return err
+	}
+
+	follower, err := f.start(ctx, nodeName(1), market)
+	if err != nil {
+		return err
+	}
+	followed, err := f.measureCost(ctx, writer, follower)
+	if err != nil {
+		return err
+	}
+
+	f.printRefreshes(compared, followed)
+	return f.stopNodes()
+}
+
+func (f *figures) printRefreshes(compared, followed []pair) {
+	fmt.Fprintf(f.Out, "%d positions, %d refreshes a figure\n", f.record.Spec.Positions, f.Refreshes)
+	f.printSide("node of a cluster", compared, pair.writer)
+	f.printSide("node alone, at the same time", compared, pair.other)
+	f.printSide("writer", followed, pair.writer)
+	f.printSide("its follower", followed, pair.other)
+
+	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	f.checkFigure(load.Median(shares), followerShare,
+		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)",
+		shares[0], shares[len(shares)-1])
+	ratios := sorted(compared, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
+	f.checkFigure(load.Median(ratios), refreshShare,
+		"refresh in a cluster, less the append, beside one without at the same time (%.3f to %.3f)",
+		ratios[0], ratios[len(ratios)-1])
+	cpu := sorted(compared, func(p pair) float64 { return p[0].cpu / p[1].cpu })
+	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
+		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+}
+
+// printSide prints what refreshes of one side took in the median.
+func (f *figures) printSide(name string, pairs []pair, side func(pair) refreshCost) {
+	median := func(of func(refreshCost) float64) float64 {
+		return load.Median(sorted(pairs, func(p pair) float64 { return of(side(p)) }))
+	}
+	fmt.Fprintf(f.Out, "  %s: %.3f s of CPU and %.3f s a refresh, %.3f s of it to append, in the median\n", name,
+		median(func(c refreshCost) float64 { return c.cpu }), median(func(c refreshCost) float64 { return c.took }),
+		median(func(c refreshCost) float64 { return c.append }))
+}
+
+// pair is a refresh of the writer, and what the other node did in the same time.
+type pair [2]refreshCost
+
+func (p pair) writer() refreshCost { return p[0] }
+func (p pair) other() refreshCost  { return p[1] }
+
+func sorted(pairs []pair, of func(pair) float64) (all []float64) {
+	for _, p := range pairs {
+		all = append(all, of(p))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// refreshPatience is how many times as long as they should refreshes may take, and
+// leastPatience the least time that they get.
+const (
+	refreshPatience = 5
+	leastPatience   = 2 * time.Minute
+)
+
+// measureCost measures the refreshes of a writer one by one, and another node beside it,
+// once they do nothing else.
+func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) (pairs []pair, err error) {
+	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh // twice, to be quiet
+	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
+	defer cancel()
+	if err := f.awaitQuiet(ctx, writer, other); err != nil {
+		return nil, err
+	}
+
+	was := [2]reading{read(writer), read(other)}
+	for len(pairs) < f.Refreshes {
+		if err := awaitRefreshes(ctx, writer, 1); err != nil {
+			return nil, err
+		}
+		time.Sleep(f.Refresh / 4) // the other one may be a moment behind
+		is := [2]reading{read(writer), read(other)}
+		if is[0].refreshes() > was[0].refreshes() && is[1].refreshes() > was[1].refreshes() {
+			pairs = append(pairs, pair{is[0].since(was[0]), is[1].since(was[1])})
+		}
+		was = is
+	}
+	return pairs, nil
+}
+
+const (
+	// quietRefreshes are so many in which nodes do nothing but refresh.
+	quietRefreshes = 3
+	// quietBytes is more than compactions write of these refreshes, and far less than of a
+	// snapshot that was taken.
+	quietBytes = 100 << 20
+)
+
+// awaitQuiet waits until the writer has stored a snapshot, and for some refreshes in which
+// it stores none and no node compacts what it took.
+func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) error {
+	count := func() (snapshots, bytes float64) {
+		for _, n := range []*process.Node{writer, other} {
+			counters := n.Counters()
+			snapshots += process.Sum(counters, snapshotSeconds+"_count")
+			bytes += process.Sum(counters, compactBytes)
+		}
+		return snapshots, bytes
+	}
+
+	for {
+		snapshots, bytes := count()
+		if err := awaitRefreshes(ctx, writer, quietRefreshes); err != nil {
+			return err
+		}
+		stored, compacted := count()
+		if stored > 0 && stored == snapshots && compacted-bytes < quietBytes {
+			return nil
+		}
+	}
+}
+
+// readEvery is the pause between two readings of the metrics of a node. Each is work of
+// the node that counts for its refresh: at 20 a second they were a tenth of it.
+const readEvery = 500 * time.Millisecond
+
+// awaitRefreshes waits for so many refreshes of a node.
+func awaitRefreshes(ctx context.Context, n *process.Node, count int) error {
+	before := process.Sum(n.Counters(), refreshSeconds+"_count")
+	return n.Await(ctx, readEvery, func() error {
+		if got := process.Sum(n.Counters(), refreshSeconds+"_count") - before; got < float64(count) {
+			return fmt.Errorf("%.0f refreshes of %d", got, count)
+		}
+		return nil
+	})
+}
+
+const (
+	refreshSeconds  = "tidemark_chain_refresh_seconds"
+	followSeconds   = "tidemark_chain_follow_seconds"
+	appendSeconds   = "tidemark_cluster_append_seconds"
+	snapshotSeconds = "tidemark_cluster_snapshot_seconds"
+	compactBytes    = "tidemark_store_compact_bytes_total"
+)
+
+// reading is what a node has used so far.
+type reading struct {
+	cpu    time.Duration
+	counts map[string]float64
+}
+
+func read(n *process.Node) reading { return reading{n.CPU(), n.Counters()} }
+
+// refreshes counts the refreshes of a node, and the cuts of a follower.
+func (r reading) refreshes() float64 {
+	return process.Sum(r.counts, refreshSeconds+"_count") + process.Sum(r.counts, followSeconds+"_count")
+}
+
+// since returns the cost of a refresh, or of a cut of a follower, since then.
+func (r reading) since(before reading) refreshCost {
+	grown := func(name string) float64 { return process.Sum(r.counts, name) - process.Sum(before.counts, name) }
+	count := max(1, r.refreshes()-before.refreshes())
+	return refreshCost{
+		cpu:    (r.cpu - before.cpu).Seconds() / count,
+		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,
+		append: grown(appendSeconds+"_sum") / count,
+	}
+}

@@ -1,0 +1,27 @@
+// Command tidemark is the node and everything that administers it. It only binds:
+// flags and settings to the packages that do the work, and these to each other.
+//
+// A node is started and stopped in one order, from the configuration to the servers:
+//
+//	main, serve                      the command line, and a node's life from start to stop
+//	configload, configfile           defaults, file, environment and flags, laid over each
+//	                                 other into a Config
+//	config, settings, configcheck    what can be set, and what its values may be
+//	configcluster, endpoints,        the same for a cluster, for addresses of nodes and for
+//	defaultchains                    the chains that are built in
+//	configcmd, reload                the configuration printed, checked and read again
+//	identity                         what data depends on, and may not change under it
+//	private, recovery                who may read data, and the way out when it is damaged
+//	node                             the parts of a node and how they are wired
+//	listen, ops, systemd             listeners, the operators' server, the service manager
+//	feeds, archives                  where each chain's events come from
+//	sharing, sharedaccounts,         what a node shares with the others of its cluster
+//	sharedwalks, latestart
+//	firstkey, welcome, ready         what a user is shown, and when requests may come
+//	logging, garbage                 log lines with progress below them; the collector
+//
+// Commands that ask a running node go through admin, over its socket: accounts, keys,
+// usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data
+// are check, rebuild, archivecmd and restore in backup. checkurl compares the answers of
+// a node with each other. bench, benchrun and benchcluster measure (bench).
+package main
