@@ -194,7 +194,7 @@ func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
 		return "id", errors.New("a chain has the id 0; allowed are EVM chain ids from 1 on")
 	case c.Enabled && c.Slug == "":
 		return "id", fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
-			"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
+			"explorer-url, native-symbol, wrapped-native, wrapped-symbol, pool-manager and position-manager", c.ID)
 	case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
 		return "enabled", fmt.Errorf("chain %d is enabled and has no node to read from: "+
 			`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
