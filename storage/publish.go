@@ -242,6 +242,7 @@ func (t *rows[T]) writeRows(w *writer, cut *Cut) {
 		t.writeCut(t, w, cut)
 		return
 	}
+
 	was := w.last.Rows[t.index]
 	for _, row := range t.changed(cut) {
 		if row < was {

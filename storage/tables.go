@@ -254,6 +254,7 @@ func (t *rows[T]) makeCold(f rowReader, st *market.State) {
 	if t.patcher != nil {
 		patch = t.patcher(f)
 	}
+
 	*t.of(st) = market.Cold(n, func(first uint32, rows *[market.ChunkLen]T) {
 		read := rows[:min(n-first, market.ChunkLen)]
 		err := t.readChunk(f, first, read)
