@@ -8,11 +8,11 @@ import (
 // keptOrders says which orders of prev are those of the next generation too, with their
 // leaves and with what the default filters admit of them. What a closed position is
 // ranked by never changes, and in a calm market none is opened or closed for a while:
-// comparing the columns takes a hundredth of sorting them.
-type keptOrders struct{ openIDs, closed bool }
+// comparing the columns takes a hundredth of sorting them. Open ones all get older alike.
+type keptOrders struct{ openIDs, openAges, closed bool }
 
 func (k keptOrders) has(id orderID) bool {
-	return id == openID && k.openIDs || id.ofClosed() && k.closed
+	return id == openID && k.openIDs || id == openAge && k.openAges || id.ofClosed() && k.closed
 }
 
 // compareOrders finds the orders that v has from prev. Both have columns.
@@ -35,7 +35,8 @@ func compareOrders(prev, v *View, pause func()) (k keptOrders) {
 		k.closed = k.closed && turned&^open[i] == 0
 	}
 	pause()
-	if n := len(is.closedAge); n > 0 && n == len(was.closedAge) && &is.closedAge[0] == &was.closedAge[0] {
+	k.openAges = k.openIDs && sameMemory(was.mintedAt, is.mintedAt) && agesAlike(prev, v)
+	if sameMemory(was.closedAge, is.closedAge) {
 		return k // in the same memory nothing has changed
 	}
 
@@ -48,9 +49,30 @@ func compareOrders(prev, v *View, pause func()) (k keptOrders) {
 	return k
 }
 
-// keepOrder takes an order from prev as it is.
+// sameMemory reports whether two columns are one.
+func sameMemory(a, b []uint32) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
+
+// agesAlike reports whether all open positions have got older by the same time since prev.
+// An age that is negative by the clock of the chain counts as 0, and so might not.
+func agesAlike(prev, v *View) bool {
+	o := &prev.orders[openAge]
+	if o.Leaves() == 0 {
+		return false
+	}
+	youngest := int64(o.Keys[0])
+	return youngest > 0 && youngest+v.State.Now()-prev.State.Now() > 0
+}
+
+// keepOrder takes an order from prev as it is, but for ages, which are those of now.
 func (b *builder) keepOrder(id orderID) {
 	b.view.columns.passingByRank[id] = b.prev.columns.passingByRank[id]
 	b.view.costs[id] = b.prev.costs[id]
-	b.directory.Orders = append(b.directory.Orders, b.prev.orders[id])
+	order := b.prev.orders[id]
+	if id == openAge {
+		order.Keys = slices.Clone(order.Keys)
+		for i := range order.Keys {
+			order.Keys[i] += uint64(b.view.State.Now() - b.prev.State.Now())
+		}
+	}
+	b.directory.Orders = append(b.directory.Orders, order)
 }

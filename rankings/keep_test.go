@@ -28,7 +28,7 @@ func TestOrdersAreKept(t *testing.T) {
 		}
 	}
 
-	const openID, closedPnl, closedAge, closedID = 6, 7, 8, 9
+	const openAge, openID, closedPnl, closedAge, closedID = 5, 6, 7, 8, 9
 	closed, open := uint32(0), uint32(0)
 	for i := range w.positions.Len() {
 		if w.positions.At(i).IsOpen() {
@@ -38,9 +38,13 @@ func TestOrdersAreKept(t *testing.T) {
 		}
 	}
 
-	f("time passes", func() { w.now++ }, openID, closedPnl, closedAge, closedID)
-	f("fees", func() { w.earn(w.positions.At(open).Pool) }, openID, closedPnl, closedAge, closedID)
-	f("a closed position", func() { w.positions.Mut(closed).ClosedAt-- }, openID)
+	f("time passes, and the youngest was of now", func() { w.now++ }, openID, closedPnl, closedAge, closedID)
+	f("time passes", func() { w.now++ }, openAge, openID, closedPnl, closedAge, closedID)
+	f("fees", func() { w.earn(w.positions.At(open).Pool) }, openAge, openID, closedPnl, closedAge, closedID)
+	f("a closed position", func() { w.positions.Mut(closed).ClosedAt-- }, openAge, openID)
+	f("time goes back", func() { w.now -= 2 }, openID, closedPnl, closedAge, closedID)
+	w.now += 2
+	w.publish()
 	pool := w.pools.At(w.positions.At(open).Pool)
 	for _, token := range []uint32{pool.Currency0, pool.Currency1} {
 		w.prices.Mut(token).Corroborated = true

@@ -27,6 +27,7 @@ func (c *checker) checkKey(k keyKind, key, tail, value []byte) error {
 	case k.kind == kindLeaf:
 		return c.checkLeaf(binary.BigEndian.Uint64(tail), value)
 	}
+
 	return nil // head, directory and undos are checked elsewhere
 }
 

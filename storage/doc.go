@@ -65,7 +65,8 @@
 // (undo.go), a ring of minutes has four keys of which a swap changes one, the table of
 // days refers to the record of a running day in the series (forms.go), and the
 // statistics of a pool are without what follows from prices (stats.go). What moves with
-// the native price is in one record a commit (patches.go).
+// the native price is in one record a commit (patches.go). Most directories are written as
+// their difference to an earlier one (delta.go).
 //
 // Records have no version. The store has one, Format, under its own key; see
 // identity.go. A later format may add fields to the end of a record or behind a new

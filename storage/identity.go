@@ -32,8 +32,8 @@ import (
 //	8  2026-11: leaves may be coded from others, their bases, which the directory lists. A
 //	   store in format 3 to 7 opens; all of its leaves are whole
 //	9  2026-11: statistics of pools have what a pool holds, and not what follows from it
-//	   and prices; patches of prices. A store in format 3 to 8 opens; its statistics are
-//	   written anew with the first generation
+//	   and prices; patches of prices; deltas of directories. A store in format 3 to 8
+//	   opens; its statistics are written anew with the first generation
 const (
 	Format       = 9
 	OldestFormat = 3 // that this program reads

@@ -63,6 +63,11 @@ const (
 	// Most reads are of single small rows, so small blocks make a cache miss
 	// cheap. A leaf is larger than a block and gets one of its own.
 	blockBytes = 8 << 10
+	// levelZeroDepth is how many flushes that overlap wait in level 0 before they are
+	// compacted, times two, as Pebble counts. Every compaction of level 0 writes nearly
+	// all of the level below again, and most leaves are dead by then. A read may have to
+	// look into so many more tables.
+	levelZeroDepth = 16
 	// syncBytes spreads the write-back of large files.
 	syncBytes = 512 << 10
 	// manifestBytes is small because the manifest only grows with each flush.
@@ -118,7 +123,7 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 		ReadOnly:                    o.ReadOnly,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       levelZeroDepth,
 		L0StopWritesThreshold:       20,
 		LBaseMaxBytes:               64 << 20,
 		BytesPerSync:                syncBytes,

@@ -16,11 +16,11 @@ import (
 // before times the factor of the native price.
 //
 // A row is written when its step would be long, when anything else of it changes, when so
-// few rows changed that their turns would cost more, or when it is its turn: commit n writes the chunks whose number is n modulo patchTurns, those of
-// their rows that were patched since they were written. So a reader needs the patches of as
-// many commits, each under its number modulo patchTurns. If a row is written while a patch
-// of it still counts, the patch of that commit says so (stepWritten): steps before are in
-// the row.
+// few rows changed that their turns would cost more, or when it is its turn: commit n writes
+// the chunks whose number is n modulo patchTurns, those of their rows that were patched
+// since they were written. So a reader needs the patches of as many commits, each under its
+// number modulo patchTurns. If a row is written while a patch of it still counts, the patch
+// of that commit says so (stepWritten): steps before are in the row.
 const (
 	patchTurns  = 16
 	maxStepLen  = 7 // bytes; a row has 20 to 30

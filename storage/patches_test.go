@@ -36,6 +36,7 @@ func newPatchRig(t *testing.T, s *Store) *patchRig {
 // use commits to a store.
 func (r *patchRig) use(s *Store) {
 	r.s = s
+
 	s.opts.Tee = func(_ market.ChainID, batch, _ []byte) ([]byte, error) {
 		r.rows, r.patch = 0, ""
 		return nil, eachRecord(batch, func(op pebble.InternalKeyKind, key, _ []byte) error {

@@ -43,12 +43,14 @@ func (w *writer) endPatches(t *rows[market.Price], cut *Cut, n uint32) {
 			w.patched.rows[row] = true
 		}
 	}
+
 	for row := range n {
 		if w.patched.rows[row] {
 			t.form.write(t, w, cut, row)
 			w.patched.rows[row] = false
 		}
 	}
+
 	for slot := range patchTurns {
 		if w.patched.slots>>slot&1 != 0 {
 			w.deleteKey(appendPatch(w.key[:0], w.chain, uint64(slot)))
@@ -126,6 +128,7 @@ func nativeFactor(was, is *market.State) float64 {
 func (w *writer) readPatched(s *Store) error {
 	w.patched = patchedPrices{}
 	patches, commit, err := s.readPatches(w.chain)
+
 	for i := range patches {
 		p := &patches[i]
 		w.patched.slots |= 1 << (p.number % patchTurns)
@@ -187,6 +190,7 @@ func pricePatcher(f rowReader) func(first uint32, rows []market.Price) error {
 		patches, commit, err := f.s.readPatches(f.chain)
 		return read{patches, commit}, err
 	})
+
 	return func(first uint32, rows []market.Price) error {
 		r, err := load()
 		if err == nil {
@@ -211,6 +215,7 @@ func patchChunk(patches []pricePatch, commit uint64, chunk uint32, rows []market
 			})
 		}
 	}
+
 	for i := range patches {
 		p := &patches[i]
 		if k, ok := p.chunk(chunk); ok && p.counts(chunk, commit) {
@@ -230,6 +235,7 @@ func (r *Replica) applyPatch(value []byte) error {
 	codePatch(&c, &p)
 	err := c.Done()
 	t := replicaTable[market.Price](r, pricesIndex)
+
 	for i := range p.chunks {
 		p.eachOf(&p.chunks[i], func(row uint32, step uint64) {
 			if step == stepWritten || err != nil {

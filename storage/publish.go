@@ -61,7 +61,9 @@ type writer struct {
 	undo  undoBasis
 	// patched is of the store after the last commit, if that is known.
 	patched patchedPrices
-	days    map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
+	// directory is of the store after the last commit, if this process wrote it.
+	directory wholeDirectory
+	days      map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
 
 	pause   func()
 	records int // written to the batch since the last pause
@@ -135,6 +137,9 @@ func (w *writer) prepareBatch(s *Store) error {
 		return s.reportDamage(w.chain, "commits", err)
 	}
 	if err := w.readPatched(s); err != nil {
+		return err
+	}
+	if err := w.directory.restart(s, w.chain); err != nil {
 		return err
 	}
 	w.marked = len(marks) > 0
@@ -242,6 +247,7 @@ func (t *rows[T]) writeRows(w *writer, cut *Cut) {
 		t.writeCut(t, w, cut)
 		return
 	}
+
 	was := w.last.Rows[t.index]
 	for _, row := range t.changed(cut) {
 		if row < was {
@@ -300,7 +306,7 @@ func (w *writer) writePublication(p *block.Publication) {
 	for i := range p.Leaves {
 		w.setKey(appendNumber(w.key[:0], w.chain, kindLeaf, p.Leaves[i].Number), p.Leaves[i].Bytes)
 	}
-	w.setKey(appendKind(w.key[:0], w.chain, kindDirectory), p.Directory)
+	w.writeDirectory(p.Directory)
 }
 
 // putRecord appends a record under a key that was built in w.key.

@@ -90,7 +90,7 @@ func (r *Replica) ApplyBatch(batch []byte) error {
 func (r *Replica) applyBatch(batch []byte) error {
 	b := replicaBatch{r: r, days: make(batchDays), dropped: make(map[uint64]bool)}
 	if r.cut != nil {
-		b.directory = r.cut.Directory
+		b.directory, b.whole = r.cut.Directory, r.cut.whole
 	}
 
 	for _, t := range r.tables {

@@ -22,6 +22,7 @@ type replicaBatch struct {
 	hasHead   bool
 	reset     bool // the chain was dropped
 	directory []byte
+	whole     []byte          // the directory of which there are deltas
 	dropped   map[uint64]bool // undos, by block
 	undos     []undoRecord    // newest first, as they are written
 }
@@ -102,7 +103,11 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 		b.hasHead = true
 		return c.Done()
 	case kindDirectory:
-		b.directory = slices.Clone(value)
+		b.whole = slices.Clone(value)
+		b.directory = b.whole
+	case kindDelta:
+		b.directory, err = applyDelta(b.whole, value)
+		return err
 	case kindPatch:
 		return b.r.applyPatch(value)
 	case kindUndo:
@@ -128,7 +133,7 @@ func (b *replicaBatch) deleteRange(from, to []byte) error {
 	case string(from) == string(leaves) && string(to) == string(appendKind(nil, chain, kindLeaf+1)):
 	case string(from) == string(appendChain(nil, chain)) &&
 		string(to) == string(appendChainEnd(nil, chain)):
-		b.reset, b.directory = true, nil
+		b.reset, b.directory, b.whole = true, nil, nil
 		b.r.cut, b.r.undos = nil, nil
 		b.r.thaw(&market.State{Chain: chain})
 	case isPrune(chain, from, to):
@@ -161,7 +166,7 @@ func (b *replicaBatch) makeCut() error {
 	}
 	b.r.cut = &Restored{
 		State: st, Generation: h.Generation, Published: h.PublishedAt,
-		Directory: b.directory, Confirmed: h.Confirmed,
+		Directory: b.directory, whole: b.whole, Confirmed: h.Confirmed,
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Restored struct {
 	Directory  []byte
 	Confirmed  int64 // unix milliseconds
 
+	whole  []byte // the directory of which there are deltas
 	lists  *tickLists
 	reader rowReader
 }
@@ -53,14 +54,9 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 		return r, nil
 	}
 
-	r.Directory, ok, err = s.get(appendKind(nil, chain, kindDirectory), nil)
-	if err == nil && !ok {
-		err = errors.New("it is missing")
+	if r.Directory, r.whole, err = s.readDirectory(chain); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, s.reportDamage(chain, "directory", err)
-	}
-
 	return r, nil
 }
 

@@ -266,6 +266,7 @@ func (g *rig) freeze() {
 	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
 	st.Positions, st.Overflow = g.positions.Freeze(), g.overflow.Freeze()
 	st.NonNFT, st.Hours = g.nonNFT.Freeze(), g.hours.Freeze()
+
 	st.Prices = g.prices.Freeze()
 	for i := range g.stats.Len() {
 		deriveStats(&st, i, g.stats.Mut(i))

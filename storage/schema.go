@@ -27,6 +27,7 @@ const (
 	kindMark      kind = 0x04 // 0 or the number of the last commit(8); see marks.go
 	kindPlace     kind = 0x05 // -; only on a node of a cluster; see follow.go
 	kindPatch     kind = 0x06 // the number of its commit modulo patchTurns(1); see patches.go
+	kindDelta     kind = 0x07 // -; see delta.go
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
 	// row in parts. tables.go has their kinds.
@@ -69,6 +70,7 @@ func allKinds() map[kind]keyKind {
 	add(layout{kindMark, "commit mark", 8}, -1, -1)
 	add(layout{kindPlace, "place", 0}, -1, -1)
 	add(layout{kindPatch, "patches", 1}, -1, -1)
+	add(layout{kindDelta, "directory delta", 0}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
 	add(layout{kindLeaf, "leaves", 8}, -1, -1)
 	for i, t := range tables {

@@ -257,7 +257,7 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state, w.lost, w.marked = noHead(), true, nil, nil, false
-	w.patched = patchedPrices{}
+	w.patched, w.directory = patchedPrices{}, wholeDirectory{}
 	return s.removeDamaged(chain)
 }
 

@@ -54,6 +54,7 @@ func (c *Chain) markNamed(st *market.State, changes *ledger.Changes, pause func(
 	if c.view == nil {
 		return
 	}
+
 	var named []bool // by token; nil: there are none
 	before := &c.view.State.Tokens
 	for _, i := range ledger.Tokens.Changed(changes) {
@@ -64,6 +65,7 @@ func (c *Chain) markNamed(st *market.State, changes *ledger.Changes, pause func(
 			named[i] = true
 		}
 	}
+
 	if named != nil {
 		c.markTokens(st, named, pause)
 	}

@@ -285,6 +285,7 @@ func TestStatsWithoutPrices(t *testing.T) {
 	}
 	without, none := *st, *st
 	without.Prices, none.Prices = unknown.Freeze(), market.Frozen[market.Price]{}
+
 	for i := range st.Pools.Len() {
 		got, want := Stats(&none, i), Stats(&without, i)
 		if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want)) {
