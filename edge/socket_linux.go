@@ -82,6 +82,7 @@ func (s *socket) tryRead(fd uintptr) (done bool) {
 	for {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd,
 			uintptr(unsafe.Pointer(unsafe.SliceData(s.room))), uintptr(len(s.room)))
+
 		switch errno {
 		case syscall.EINTR:
 			continue
@@ -122,6 +123,7 @@ func (s *socket) trySend(fd uintptr) (done bool) {
 	for s.count > 0 {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, fd,
 			uintptr(unsafe.Pointer(&s.parts)), uintptr(s.count))
+
 		switch errno {
 		case 0:
 			s.sent += int(n)
