@@ -19,6 +19,7 @@ import (
 // only when they change by much, and tells its listener when it is closed.
 type conn struct {
 	net.Conn
+	socket  *socket // of Conn; nil: it has none
 	peer    peer
 	minRate int // bytes per second at which a client must read a long answer
 	onClose func()
@@ -80,7 +81,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if c.refused != nil {
 		return 0, c.refused
 	}
-	n, err := c.Conn.Read(p)
+	n, err := c.receive(p)
 	if n == 0 {
 		return n, err
 	}
@@ -93,6 +94,14 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	return n, err
+}
+
+// receive reads from the connection below.
+func (c *conn) receive(p []byte) (int, error) {
+	if c.socket != nil && len(p) > 0 {
+		return c.socket.Read(p)
+	}
+	return c.Conn.Read(p)
 }
 
 // closedIdle is the idleSince of a connection that was closed while it was idle.
@@ -139,16 +148,27 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.writeDeadline.set = c.writeDeadline.wanted
 	}
 
-	if c.pending == nil {
+	// Send p and the pending body by one system call. Only p counts as written:
+	// the caller does not know of the body.
+	body := c.pending
+	c.pending = nil
+	n, err := c.send(p, body)
+	return min(n, len(p)), err
+}
+
+// send sends what is written and the body behind it, which may be empty.
+func (c *conn) send(p, body []byte) (int, error) {
+	switch {
+	case c.socket != nil && len(p)+len(body) <= maxRaw:
+		return c.socket.Write(p, body)
+	case len(body) == 0:
 		return c.Conn.Write(p)
 	}
 
-	// Send p and the pending body by one system call. Only p counts as written:
-	// the caller does not know of the body.
-	c.parts, c.pending = [2][]byte{p, c.pending}, nil
+	c.parts = [2][]byte{p, body}
 	c.buffers = c.parts[:]
 	n, err := c.buffers.WriteTo(c.Conn)
-	return min(int(n), len(p)), err
+	return int(n), err
 }
 
 // limitSlowReader moves the write deadline forward to when a client has read a

@@ -118,7 +118,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 
-		c := &conn{Conn: accepted, peer: peerOf(accepted.RemoteAddr())}
+		c := &conn{Conn: accepted, socket: newSocket(accepted), peer: peerOf(accepted.RemoteAddr())}
 		c.markIdle(time.Now())
 		if refused := l.admit(c); refused != nil {
 			go refuseConnection(accepted, refused)

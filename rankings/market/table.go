@@ -129,16 +129,18 @@ func (f *Frozen[T]) Warm(stop func() bool) { f.WarmBy(f.fault, stop) }
 func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
 	var room []chunk[T]
 	for i := range f.root {
-		if f.root[i].Load() == nil {
-			if stop() {
-				return
-			}
-			if len(room) == 0 {
-				room = make([]chunk[T], min(f.chunksTogether(), len(f.root)-i))
-			}
-			f.loadInto(&room[0], fault, uint32(i))
-			room = room[1:]
+		if f.root[i].Load() != nil {
+			continue
 		}
+		if stop() {
+			return
+		}
+
+		if len(room) == 0 {
+			room = make([]chunk[T], min(f.chunksTogether(), len(f.root)-i))
+		}
+		f.loadInto(&room[0], fault, uint32(i))
+		room = room[1:]
 	}
 }
 

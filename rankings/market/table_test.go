@@ -96,6 +96,7 @@ func TestTableRandomly(t *testing.T) {
 		var rows []int
 		var snapshots []Frozen[int]
 		var copies [][]int
+
 		for step := range 60 {
 			switch n := len(rows); r.IntN(6) {
 			case 0, 1:
