@@ -210,7 +210,6 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes, pause func(
 	c.stats.Truncate(min(c.stats.Len(), st.Pools.Len()))
 	for _, i := range ledger.Pools.Changed(changes) {
 		c.stale[i], c.held[i] = true, [2]float64{}
-		c.pricer.Forget(i)
 	}
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {

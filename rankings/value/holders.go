@@ -25,21 +25,51 @@ type majority struct {
 // more are not told apart.
 const mostOthers = 50
 
+// keptHolders is what was counted of a pool.
+type keptHolders struct {
+	known, asked bool
+	others       uint8
+}
+
 // countOthers returns for each pool what percentage of its liquidity in range
 // belongs to others than its largest holder, at most mostOthers. It is 0 for
-// pools that are too young or too little traded to corroborate alone.
-func countOthers(st *market.State, p *Params) []uint8 {
+// pools that are too young or too little traded to corroborate alone. Pools of which
+// nothing was forgotten since the last count are not counted again.
+func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 	others := make([]uint8, st.Pools.Len())
 	if p.LoneHolder == 0 {
+		k.holders = nil
 		return others
 	}
 
-	votes := make([]majority, st.Pools.Len())
+	k.holders = resize(k.holders, len(others))
+	votes, some := make([]majority, len(others)), false
 	for i := range votes {
-		pool := st.Pools.At(uint32(i))
-		votes[i].asked = !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
+		pool, kept := st.Pools.At(uint32(i)), &k.holders[i]
+		asked := !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
 			pool.CreatedAt <= st.Now()-p.LoneAge
+		if !kept.known || kept.asked != asked {
+			*kept = keptHolders{known: true, asked: asked}
+			votes[i].asked, some = asked, some || asked
+		}
 	}
+
+	if some {
+		findMajorities(st, votes)
+	}
+	for i := range votes {
+		if votes[i].asked {
+			share := 100 * votes[i].sum / approx128(st.Pools.At(uint32(i)).Liquidity)
+			k.holders[i].others = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
+		}
+		others[i] = k.holders[i].others
+	}
+	return others
+}
+
+// findMajorities finds the largest holder of every pool that is asked, if one has half of
+// it and more, and what he has.
+func findMajorities(st *market.State, votes []majority) {
 	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
 		switch {
 		case v.holder == holder:
@@ -50,19 +80,12 @@ func countOthers(st *market.State, p *Params) []uint8 {
 			v.holder, v.margin = holder, liquidity-v.margin
 		}
 	})
+
 	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
 		if v.holder == holder {
 			v.sum += liquidity
 		}
 	})
-
-	for i := range votes {
-		if votes[i].asked {
-			share := 100 * votes[i].sum / approx128(st.Pools.At(uint32(i)).Liquidity)
-			others[i] = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
-		}
-	}
-	return others
 }
 
 // eachShare calls visit with all liquidity in range of the pools that are
