@@ -311,7 +311,7 @@ func TestSharesInRange(t *testing.T) {
 	votes := make([]majority, st.Pools.Len())
 	votes[pool].asked = true
 	sum := 0.0
-	eachShare(st, votes, func(_ *majority, _ uint64, liquidity float64) { sum += liquidity })
+	eachShare(st, votes, func(s share) { sum += s.liquidity })
 	mustNear(t, "liquidity in range", sum, 17*9e18, 1e-9)
 }
 
