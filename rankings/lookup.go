@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sort"
 
@@ -18,8 +19,11 @@ type index []uint32
 const indexSlack = 1024
 
 // extend returns an index of the first n rows, from which up to slack may be
-// missing, given prev. same reports whether the rows of prev are unchanged.
-func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) int) index {
+// missing, given prev. same reports whether the rows of prev are unchanged. An id has
+// eight bytes and more.
+func (prev index) extend(
+	n, slack uint32, same bool, id func(row uint32) []byte, pause func(),
+) index {
 	if uint32(len(prev)) > n || !same {
 		prev = nil
 	}
@@ -28,13 +32,41 @@ func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) i
 		return prev
 	}
 
-	next := make(index, 0, n)
-	for i := covered; i < n; i++ {
-		next = append(next, i)
-	}
+	compare := func(a, b uint32) int { return bytes.Compare(id(a), id(b)) }
+	return mergeIndexes(prev, sortByID(covered, n, id, compare, pause), inTurns(compare, pause))
+}
 
-	slices.SortFunc(next, compare)
-	return mergeIndexes(prev, next, compare)
+// sortByID returns the rows from..n by id. It sorts by the first bytes of the ids, which
+// are hashes, and compares the rest where those are the same. Comparing whole ids reads
+// two records of a million for each comparison, and takes three times as long.
+func sortByID(
+	from, n uint32, id func(row uint32) []byte, compare func(a, b uint32) int, pause func(),
+) index {
+	keys, places := make([]uint64, n-from), make([]uint32, n-from)
+	inStrides(len(keys), pause, func(first, end int) {
+		for i := first; i < end; i++ {
+			keys[i], places[i] = binary.BigEndian.Uint64(id(from+uint32(i))), uint32(i)
+		}
+	})
+
+	s := sorter{pause: pause}
+	sorted := make(index, len(keys))
+	for i, w := range s.sortPlaces(keys, places) {
+		sorted[i] = from + uint32(w)
+	}
+	pause()
+
+	for first, end := 0, 0; first < len(sorted); first = end {
+		for end++; end < len(sorted) && keys[sorted[end]-from] == keys[sorted[first]-from]; end++ {
+		}
+		if end > first+1 {
+			slices.SortFunc(sorted[first:end], compare)
+		}
+		if first%strideRows == 0 {
+			pause()
+		}
+	}
+	return sorted
 }
 
 // mergeIndexes merges two sorted indexes.
@@ -163,12 +195,6 @@ func (v *View) owner(a *market.Address) (uint32, bool) {
 	})
 }
 
-func comparePools(st *market.State) func(a, b uint32) int {
-	return func(a, b uint32) int {
-		return bytes.Compare(st.Pools.At(a).ID[:], st.Pools.At(b).ID[:])
-	}
-}
-
 // fillLookups fills the indexes, postings and grams, starting from prev's.
 func (f *columnBuilder) fillLookups() {
 	st := f.st
@@ -180,15 +206,13 @@ func (f *columnBuilder) fillLookups() {
 	// A reorg can give the index of a pool, owner or token to another one.
 	samePools := sameRows(&before.Pools, &st.Pools, uint32(len(old.pools)),
 		func(a, b *market.Pool) bool { return a.ID == b.ID }, f.pause)
-	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, inTurns(comparePools(st), f.pause))
+	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, poolIDs(st), f.pause)
 	f.pause()
 
 	sameOwners := sameRows(&before.Owners, &st.Owners, uint32(len(old.owners)),
 		func(a, b *market.Address) bool { return *a == *b }, f.pause)
-	compareOwners := func(a, b uint32) int {
-		return bytes.Compare(st.Owners.At(a)[:], st.Owners.At(b)[:])
-	}
-	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners, inTurns(compareOwners, f.pause))
+	owner := func(row uint32) []byte { return st.Owners.At(row)[:] }
+	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners, owner, f.pause)
 	f.pause()
 	f.byPool = old.byPool.extend(old.pool.rows, f.pool.rows, st.Pools.Len(), f.pause)
 	f.byOwner = old.byOwner.extend(old.owner.rows, f.owner.rows, st.Owners.Len(), f.pause)
@@ -200,8 +224,5 @@ func (f *columnBuilder) fillLookups() {
 	sameTokens := sameRows(&before.Tokens, &st.Tokens, old.tokenGrams.rows,
 		func(a, b *market.Token) bool { return a.Address == b.Address }, f.pause)
 	f.tokenGrams = old.tokenGrams.extend(st.Tokens.Len(), sameTokens, addresses(st), f.pause)
-	compareTokens := func(a, b uint32) int {
-		return bytes.Compare(st.Tokens.At(a).Address[:], st.Tokens.At(b).Address[:])
-	}
-	f.tokens = old.tokens.extend(st.Tokens.Len(), 0, sameTokens, inTurns(compareTokens, f.pause))
+	f.tokens = old.tokens.extend(st.Tokens.Len(), 0, sameTokens, addresses(st), f.pause)
 }

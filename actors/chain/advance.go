@@ -73,6 +73,7 @@ func (c *Chain) applySpan(span *market.Span, archived bool) error {
 			c.keepSpans(before, pieces[:i], archived)
 			return err
 		}
+		c.ledger.EachTouched(c.pricer.Forget)
 
 		for _, q := range quarantined {
 			c.Log.Error("pool is quarantined: an event contradicts those before it",
@@ -108,7 +109,7 @@ func (c *Chain) keepSpans(before market.Head, spans []market.Span, archived bool
 // stays known through it.
 func (c *Chain) beginHour(hour uint32) {
 	before := c.ledger.Present()
-	begun := value.BeginHour(before, &c.Prices, c.external(), hour)
+	begun := c.pricer.BeginHour(before, &c.Prices, c.external(), hour)
 
 	var changed []ledger.HourPrice
 	for i := range begun.Prices {
@@ -152,6 +153,7 @@ func (c *Chain) revert(to market.Head) error {
 		if err := c.ledger.Revert(); err != nil {
 			return fmt.Errorf("cannot revert from block %d to %d: %w", from.Number, to.Number, err)
 		}
+		c.ledger.EachTouched(c.pricer.Forget)
 	}
 
 	if at := c.ledger.Head(); at.Number != to.Number || at.Hash != to.Hash {

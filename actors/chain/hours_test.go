@@ -1,9 +1,12 @@
 package chain
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage"
 )
 
@@ -61,5 +64,59 @@ func checkHours(t *testing.T, store *storage.Store, st *market.State) {
 
 	if before < 100 {
 		t.Errorf("only %d days are too old for hours; this is no test", before)
+	}
+}
+
+// What a chain keeps of its pools between hours is that of a chain which keeps nothing, at
+// every span, also after spans were taken back.
+func TestKeptOfPools(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.chain.Prices.LoneSwaps, s.chain.Prices.LoneAge = 3, market.Hour
+	compared, reverts := 0, 0
+	compare := func() {
+		t.Helper()
+		c := s.chain
+		hour := market.HourOf(c.ledger.Head().Time) + 1
+		got := c.pricer.BeginHour(c.ledger.Present(), &c.Prices, nil, hour)
+		want := new(value.Pricer).BeginHour(c.ledger.Present(), &c.Prices, nil, hour)
+		compared++
+		if len(got.Pools) != len(want.Pools) || !slices.Equal(got.Pools, want.Pools) {
+			t.Fatalf("at %+v the pools are %+v; want %+v", c.ledger.Head(), got.Pools, want.Pools)
+		}
+		for i := range want.Prices {
+			a, b := got.Prices[i], want.Prices[i]
+			if !samePrice(&a.Price, &b.Price) || a.PriceLostAt != b.PriceLostAt || a.TrustLostAt != b.TrustLostAt {
+				t.Fatalf("at %+v token %d is %+v; want %+v", c.ledger.Head(), i, a, b)
+			}
+		}
+	}
+
+	for round := range 40 {
+		for {
+			step, err := s.feed.Next(t.Context(), s.chain.Cursor())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.RevertTo != nil {
+				reverts++
+			}
+			if err := s.chain.Advance(step, s.now); err != nil {
+				t.Fatal(err)
+			}
+			compare()
+			if s.chain.ledger.Head().Number == step.Head.Number {
+				break
+			}
+		}
+		if round%3 == 2 {
+			if err := s.feed.Reorg(150); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.now = s.now.Add(20 * time.Minute)
+	}
+	if reverts < 5 || compared < 50 {
+		t.Errorf("%d spans with %d reverts are no test", compared, reverts)
 	}
 }

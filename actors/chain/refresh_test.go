@@ -172,7 +172,7 @@ func TestRecordsOfAnHour(t *testing.T) {
 	c := s.chain
 	hour := market.HourOf(c.ledger.Head().Time) + 1
 	c.Prices.PairUsd, c.Prices.LoneUsd = 1e18, 1e18 // no market is trusted any more
-	want := value.BeginHour(c.ledger.Freeze(), &c.Prices, nil, hour)
+	want := new(value.Pricer).BeginHour(c.ledger.Freeze(), &c.Prices, nil, hour)
 
 	lost := 0
 	c.beginHour(hour)

@@ -34,7 +34,6 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes, pause func(
 
 	for _, i := range ledger.Pools.Changed(changes) {
 		c.due[i] = dueHeld
-		c.pricer.Forget(i)
 	}
 	c.markNamed(st, changes, pause)
 

@@ -56,8 +56,35 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	}
 
 	l.keepUndo(s)
-	l.st.Head = s.Head()
+	l.st.Head, l.reverted = s.Head(), nil
 	return quarantined, nil
+}
+
+// EachTouched calls visit with the pools that the last Apply or Revert changed, or a tick
+// or a position of: some of them more than once. A pool that a Revert took away is not among
+// them. It must not be called after an error.
+func (l *Ledger) EachTouched(visit func(pool uint32)) {
+	pools, positions := Pools.in(l), Positions.in(l)
+	changed, moved := pools.saved, positions.saved
+	if l.reverted != nil {
+		changed, moved = Pools.Saved(l.reverted), Positions.Saved(l.reverted)
+	}
+	for i := range changed {
+		visit(changed[i].Index)
+	}
+	for i := range moved {
+		visit(moved[i].Row.Pool)
+	}
+	if l.reverted != nil {
+		return
+	}
+
+	for i := pools.before; i < pools.Len(); i++ {
+		visit(i)
+	}
+	for i := positions.before; i < positions.Len(); i++ {
+		visit(positions.At(i).Pool)
+	}
 }
 
 // checkFollows refuses a span that does not follow the head. The parent is

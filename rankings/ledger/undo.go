@@ -71,7 +71,7 @@ func (l *Ledger) Revert() error {
 		l.droppedUndos = append(l.droppedUndos, u.To)
 	}
 
-	l.hour = nil
+	l.hour, l.reverted = nil, u
 	return nil
 }
 

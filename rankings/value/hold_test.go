@@ -13,7 +13,7 @@ import (
 // keeps what it holds as a ledger would.
 func (w *world) pass(hours int64) {
 	st := w.state()
-	begun := BeginHour(st, &w.params, w.feed, market.HourOf(w.now)+uint32(hours))
+	begun := new(Pricer).BeginHour(st, &w.params, w.feed, market.HourOf(w.now)+uint32(hours))
 	for i := range begun.Prices {
 		p, t := &begun.Prices[i], w.tokens.Mut(uint32(i))
 		t.HourUsd, t.HourAsOf, t.HourOnlyPool, t.HourMarkets = p.Usd, p.AsOf, p.OnlyPool, p.Markets
@@ -195,7 +195,7 @@ func TestHolders(t *testing.T) {
 		w.positions.Mut(w.open(pool, 50_000, 60_000, 1e27)).Owner = 8 // out of range
 		st := w.state()
 		st.NonNFT = senders.Freeze()
-		if got := countOthers(st, &w.params)[pool]; got != want {
+		if got := new(Pricer).countOthers(st, &w.params)[pool]; got != want {
 			t.Errorf("%s: others have %d %%; want %d", name, got, want)
 		}
 	}
@@ -212,7 +212,7 @@ func TestHolders(t *testing.T) {
 		_, pool := w.honest()
 		limits := w.params.relaxed()
 		change(w.pools.Mut(pool), limits)
-		if got := countOthers(w.state(), limits)[pool]; got != want {
+		if got := new(Pricer).countOthers(w.state(), limits)[pool]; got != want {
 			t.Errorf("%s: others have %d %%; want %d", name, got, want)
 		}
 	}
@@ -311,7 +311,7 @@ func TestSharesInRange(t *testing.T) {
 	votes := make([]majority, st.Pools.Len())
 	votes[pool].asked = true
 	sum := 0.0
-	eachShare(st, votes, func(_ *majority, _ uint64, liquidity float64) { sum += liquidity })
+	eachShare(st, votes, func(s share) { sum += s.liquidity })
 	mustNear(t, "liquidity in range", sum, 17*9e18, 1e-9)
 }
 
@@ -379,7 +379,7 @@ func TestHourIsItsBeginning(t *testing.T) {
 	}
 
 	hour := market.HourOf(testNow) + 1
-	begun := BeginHour(st, &w.params, nil, hour)
+	begun := new(Pricer).BeginHour(st, &w.params, nil, hour)
 	if p := begun.Prices[token]; market.Known(p.Usd) || p.Reason != market.ReasonStalePrice {
 		t.Errorf("when the hour begins the token is %+v", p)
 	}
@@ -407,7 +407,7 @@ func TestNewTrustEndsALapse(t *testing.T) {
 		w.pools.Mut(pool).Swaps = 10 // no longer enough alone, nor with slack
 		change(w, token)
 
-		begun := BeginHour(w.state(), &w.params, w.feed, market.HourOf(w.now)+1)
+		begun := new(Pricer).BeginHour(w.state(), &w.params, w.feed, market.HourOf(w.now)+1)
 		p := begun.Prices[token]
 		want := uint32(0)
 		if lost {
@@ -437,7 +437,7 @@ func TestHourOfPools(t *testing.T) {
 	}
 	f := func(want ...market.HeldPool) {
 		t.Helper()
-		begun := BeginHour(w.state(), &w.params, nil, market.HourOf(w.now)+1)
+		begun := new(Pricer).BeginHour(w.state(), &w.params, nil, market.HourOf(w.now)+1)
 		if !slices.Equal(begun.Pools, want) {
 			t.Errorf("the hour changes %+v; want %+v", begun.Pools, want)
 		}

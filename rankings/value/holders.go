@@ -8,10 +8,10 @@ import (
 
 // Somebody who owns all of a pool can trade with himself for as long as it
 // takes, and pays nobody for it. What the others in a pool own is what they
-// would lose if its price were a lie. It is counted when an hour begins, by
-// two walks over the positions: one finds for every pool the only holder who
-// can have more than half (the majority vote of Boyer and Moore, by weight),
-// one adds up what that holder has. About 30 ms for a million positions.
+// would lose if its price were a lie. It is counted when an hour begins, of the
+// pools that changed in the hour before. One walk over the positions finds for every
+// such pool the only holder who can have more than half (the majority vote of Boyer
+// and Moore, by weight), and what it found of them is added up for that holder.
 
 // majority is who can have more than half of a pool's liquidity in range.
 type majority struct {
@@ -25,52 +25,83 @@ type majority struct {
 // more are not told apart.
 const mostOthers = 50
 
+// keptHolders is what was counted of a pool.
+type keptHolders struct {
+	known, asked bool
+	others       uint8
+}
+
 // countOthers returns for each pool what percentage of its liquidity in range
 // belongs to others than its largest holder, at most mostOthers. It is 0 for
-// pools that are too young or too little traded to corroborate alone.
-func countOthers(st *market.State, p *Params) []uint8 {
+// pools that are too young or too little traded to corroborate alone. Pools of which
+// nothing was forgotten since the last count are not counted again.
+func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 	others := make([]uint8, st.Pools.Len())
 	if p.LoneHolder == 0 {
+		k.holders = nil
 		return others
 	}
 
-	votes := make([]majority, st.Pools.Len())
+	k.holders = resize(k.holders, len(others))
+	votes, some := make([]majority, len(others)), false
 	for i := range votes {
-		pool := st.Pools.At(uint32(i))
-		votes[i].asked = !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
+		pool, kept := st.Pools.At(uint32(i)), &k.holders[i]
+		asked := !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
 			pool.CreatedAt <= st.Now()-p.LoneAge
+		if !kept.known || kept.asked != asked {
+			*kept = keptHolders{known: true, asked: asked}
+			votes[i].asked, some = asked, some || asked
+		}
 	}
-	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
-		switch {
-		case v.holder == holder:
-			v.margin += liquidity
-		case liquidity <= v.margin:
-			v.margin -= liquidity
-		default:
-			v.holder, v.margin = holder, liquidity-v.margin
-		}
-	})
-	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
-		if v.holder == holder {
-			v.sum += liquidity
-		}
-	})
 
+	if some {
+		findMajorities(st, votes)
+	}
 	for i := range votes {
 		if votes[i].asked {
 			share := 100 * votes[i].sum / approx128(st.Pools.At(uint32(i)).Liquidity)
-			others[i] = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
+			k.holders[i].others = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
 		}
+		others[i] = k.holders[i].others
 	}
 	return others
+}
+
+// share is liquidity in range of a pool, and whose it is.
+type share struct {
+	pool      uint32
+	holder    uint64
+	liquidity float64
+}
+
+// findMajorities finds the largest holder of every pool that is asked, if one has half of
+// it and more, and what he has.
+func findMajorities(st *market.State, votes []majority) {
+	var shares []share // few: most pools are as they were an hour ago
+	eachShare(st, votes, func(s share) {
+		shares = append(shares, s)
+		switch v := &votes[s.pool]; {
+		case v.holder == s.holder:
+			v.margin += s.liquidity
+		case s.liquidity <= v.margin:
+			v.margin -= s.liquidity
+		default:
+			v.holder, v.margin = s.holder, s.liquidity-v.margin
+		}
+	})
+
+	for i := range shares {
+		s := &shares[i]
+		if v := &votes[s.pool]; v.holder == s.holder {
+			v.sum += s.liquidity
+		}
+	}
 }
 
 // eachShare calls visit with all liquidity in range of the pools that are
 // asked. A holder is an owner of positions or another sender; the number says
 // only whether two are the same.
-func eachShare(
-	st *market.State, votes []majority, visit func(v *majority, holder uint64, liquidity float64),
-) {
+func eachShare(st *market.State, votes []majority, visit func(share)) {
 	for first := uint32(0); first < st.Positions.Len(); first += market.ChunkLen {
 		rows := st.Positions.Chunk(first)
 		for i := range rows {
@@ -80,7 +111,7 @@ func eachShare(
 				continue
 			}
 			if tick := st.Pools.At(p.Pool).Tick; p.TickLower <= tick && tick < p.TickUpper {
-				visit(v, uint64(p.Owner), approx128(p.Liquidity()))
+				visit(share{p.Pool, uint64(p.Owner), approx128(p.Liquidity())})
 			}
 		}
 	}
@@ -98,6 +129,6 @@ func eachShare(
 			id = sender + uint64(len(senders))
 			senders[d.Sender] = id
 		}
-		visit(v, id, approx128(d.Liquidity))
+		visit(share{d.Pool, id, approx128(d.Liquidity)})
 	}
 }

@@ -16,19 +16,20 @@ type HourPrice struct {
 }
 
 // BeginHour returns the beginning of an hour: that of the State before its
-// first block, as it stands when the hour begins.
-func BeginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) Hour {
+// first block, as it stands when the hour begins. It is good until the next call.
+func (k *Pricer) BeginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) Hour {
 	at := *st
 	at.Head.Time = int64(hour) * market.Hour
-	s := newSolver(&at, p, ext)
+	s := k.begin(&at, p, ext)
+	defer k.leave(s)
 	s.nextHour = min(market.HourOf(st.Head.Time)+1, hour)
-	s.others = countOthers(&at, s.heldParams)
+	s.others = k.countOthers(&at, s.heldParams)
 	s.met = make([][2]bool, st.Pools.Len())
 	s.solve()
 
-	out := Hour{Prices: make([]HourPrice, len(s.prices))}
+	out := Hour{Prices: k.hour.Prices[:0], Pools: k.hour.Pools[:0]}
 	for i := range s.prices {
-		out.Prices[i] = HourPrice{s.prices[i], s.lapses[i].price, s.lapses[i].trust}
+		out.Prices = append(out.Prices, HourPrice{s.prices[i], s.lapses[i].price, s.lapses[i].trust})
 	}
 	for i := range st.Pools.Len() {
 		pool := st.Pools.At(i)
@@ -40,6 +41,8 @@ func BeginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) Hour {
 			out.Pools = append(out.Pools, now)
 		}
 	}
+
+	k.hour = out
 	return out
 }
 

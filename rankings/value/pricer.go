@@ -6,10 +6,14 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Pricer solves the prices of one chain again and again. It keeps the depths of pools,
-// which are most of the work and change with the pool and its ticks only. The zero value
-// has none; it is for one goroutine.
-type Pricer struct{ depths [][2]keptDepth } // by pool and side
+// Pricer solves the prices of one chain again and again. It keeps what is most of the work
+// and changes with a pool, its ticks and the positions in it only: the depths of pools and
+// what the largest holder has of them. The zero value has none; it is for one goroutine.
+type Pricer struct {
+	depths  [][2]keptDepth // by pool and side
+	holders []keptHolders  // by pool
+	hour    Hour           // its memory is used again
+}
 
 // keptDepth is a depth and the price impact that it is of, never 0; 0: none is kept.
 type keptDepth struct {
@@ -17,10 +21,13 @@ type keptDepth struct {
 	impact float64
 }
 
-// Forget drops what is kept of a pool that changed, or whose ticks did.
+// Forget drops what is kept of a pool that changed, or whose ticks did, or a position in it.
 func (k *Pricer) Forget(pool uint32) {
 	if int(pool) < len(k.depths) {
 		k.depths[pool] = [2]keptDepth{}
+	}
+	if int(pool) < len(k.holders) {
+		k.holders[pool] = keptHolders{}
 	}
 }
 
@@ -28,29 +35,45 @@ func (k *Pricer) Forget(pool uint32) {
 // positions, and one is enough, since chains are refreshed one after the other.
 var spare atomic.Pointer[solver]
 
+// begin returns a solver that uses what is kept. The caller ends with leave.
+func (k *Pricer) begin(st *market.State, p *Params, ext []FeedPrice) *solver {
+	s := spare.Swap(nil)
+	if s == nil {
+		s = new(solver)
+	}
+	s.begin(st, p, ext)
+
+	// Pools that a reorganisation took away are forgotten.
+	k.depths = resize(k.depths, int(st.Pools.Len()))
+	s.depths = k.depths
+	return s
+}
+
+func (k *Pricer) leave(s *solver) {
+	s.st, s.p, s.heldParams, s.pause, s.feed, s.depths = nil, nil, nil, nil, nil, nil
+	s.others, s.met = nil, nil
+	spare.Store(s)
+}
+
+// resize returns s with n elements, of which those after its own are zero.
+func resize[T any](s []T, n int) []T {
+	if n > len(s) {
+		return append(s, make([]T, n-len(s))...)
+	}
+	return s[:n]
+}
+
 // Each calls visit with what Prices returns, by token. The price is only valid
 // within the call.
 func (k *Pricer) Each(
 	st *market.State, p *Params, ext []FeedPrice, pause func(),
 	visit func(token uint32, price *market.Price),
 ) {
-	s := spare.Swap(nil)
-	if s == nil {
-		s = new(solver)
-	}
-	s.begin(st, p, ext)
+	s := k.begin(st, p, ext)
+	defer k.leave(s)
 	s.pause = pause
-
-	// Pools that a reorganisation took away are forgotten.
-	n := int(st.Pools.Len())
-	k.depths = k.depths[:min(n, len(k.depths))]
-	k.depths = append(k.depths, make([][2]keptDepth, n-len(k.depths))...)
-	s.depths = k.depths
-
 	s.solve()
 	for i := range s.prices {
 		visit(uint32(i), &s.prices[i])
 	}
-	s.st, s.p, s.heldParams, s.pause, s.feed, s.depths = nil, nil, nil, nil, nil, nil
-	spare.Store(s)
 }

@@ -61,3 +61,58 @@ func TestPricer(t *testing.T) {
 		}
 	}
 }
+
+// The hours that a Pricer begins are those of one that keeps nothing, of a market that goes
+// on, once it is told which pools changed.
+func TestPricerBeginsHours(t *testing.T) {
+	var k Pricer
+	f := func(st *market.State, p *Params, hour uint32, changed ...uint32) {
+		t.Helper()
+		for _, i := range changed {
+			k.Forget(i)
+		}
+		want := new(Pricer).BeginHour(st, p, nil, hour)
+		got := k.BeginHour(st, p, nil, hour)
+		if !reflect.DeepEqual(append([]market.HeldPool{}, got.Pools...), append([]market.HeldPool{}, want.Pools...)) {
+			t.Errorf("hour %d holds %+v; want %+v", hour, got.Pools, want.Pools)
+		}
+		for i := range want.Prices {
+			a, b := got.Prices[i], want.Prices[i]
+			same := sameFields(reflect.ValueOf(a.Price), reflect.ValueOf(b.Price))
+			if !same || a.PriceLostAt != b.PriceLostAt || a.TrustLostAt != b.TrustLostAt {
+				t.Errorf("hour %d: token %d is at %+v; want %+v", hour, i, got.Prices[i], want.Prices[i])
+			}
+		}
+	}
+
+	counted := 0
+	for seed := range uint64(20) {
+		st, w := scramble(seed)
+		k = Pricer{}
+		for range 3 {
+			hour := market.HourOf(w.now) + 1
+			f(st, &w.params, hour)
+			f(st, &w.params, hour+200) // pools are old enough by then
+			for _, h := range k.holders {
+				if h.others > 0 {
+					counted++
+				}
+			}
+
+			var changed []uint32
+			for i := uint32(0); i < w.pools.Len(); i += 3 {
+				pool := w.pools.Mut(i)
+				pool.Tick += 60
+				pool.Liquidity.Lo /= 3
+				changed = append(changed, i)
+			}
+			later := *st
+			later.Pools = w.pools.Freeze()
+			st = &later
+			f(st, &w.params, hour+1, changed...)
+		}
+	}
+	if counted == 0 {
+		t.Error("no pool has another holder; this is no test")
+	}
+}

@@ -118,7 +118,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 
 // record returns the prices and pools that changed with an hour.
 func (g *grown) record(hour uint32) (changed []ledger.HourPrice, pools []market.HeldPool) {
-	begun := value.BeginHour(g.Freeze(), &g.params, g.Prices(), hour)
+	begun := new(value.Pricer).BeginHour(g.Freeze(), &g.params, g.Prices(), hour)
 
 	for i := range begun.Prices {
 		p := &begun.Prices[i]
