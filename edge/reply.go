@@ -32,7 +32,7 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 		if made {
 			body = pages.Pack(body, how)
 		} else {
-			body, made = p.Packed(how), true
+			body, made = s.pages.Packed(p.Page, how), true
 		}
 	}
 
