@@ -32,7 +32,7 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 		if replaced {
 			body = pages.Pack(body, how)
 		} else {
-			body, replaced = p.Packed(how), true
+			body, replaced = s.pages.Packed(p.Page, how), true
 		}
 	}
 

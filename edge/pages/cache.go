@@ -56,15 +56,31 @@ const pageOverhead = 512
 // keeps reports whether put would offer a page to the cache.
 func (c *pageCache) keeps(p *Page) bool { return c.pages != nil && len(p.Body) <= maxKept }
 
-// put offers a page to the cache, which may decline it.
+// put offers a page to the cache, which may decline it, or tells it that a page costs more.
 func (c *pageCache) put(p *Page) {
 	if c.keeps(p) {
 		c.pages.SetWithTTL([]byte(p.key), p, p.cost(), pageTTL)
 	}
 }
 
-// cost is the memory of a page. Each of its two packed bodies has about a fifth of the
-// body's length.
-func (p *Page) cost() int64 { return int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead) }
+// cost is the memory of a page. What is long takes whole pages of the heap.
+func (p *Page) cost() int64 {
+	n := inHeap(len(p.Body)) + pageOverhead
+	for i := range p.packed {
+		if body := p.packed[i].Load(); body != nil {
+			n += inHeap(cap(*body))
+		}
+	}
+	return int64(n)
+}
+
+// inHeap returns how much memory so many bytes take.
+func inHeap(n int) int {
+	const long, page = 32 << 10, 8 << 10 // of Go's heap
+	if n <= long {
+		return n
+	}
+	return (n + page - 1) / page * page
+}
 
 func (c *pageCache) close() { c.pages.Close() } // does nothing when the cache is off

@@ -64,13 +64,29 @@ func TestPageCollision(t *testing.T) {
 	}
 }
 
-// TestPageCost checks that a page costs the cache its body, two packed ones and what is
-// beside them.
+// TestPageCost checks that a page costs the cache what its body and those that were packed
+// take in memory, and what is beside them.
 func TestPageCost(t *testing.T) {
-	for size, want := range map[int]int64{0: 512, 1000: 1912, 1 << 20: 1<<20 + 419430 + 512} {
+	for size, want := range map[int]int64{
+		0: 512, 1000: 1512, 32 << 10: 32<<10 + 512, 32<<10 + 1: 40<<10 + 512, 1 << 20: 1<<20 + 512,
+	} {
 		if got := (&Page{Body: make([]byte, size)}).cost(); got != want {
 			t.Errorf("a body of %d bytes costs %d; want %d", size, got, want)
 		}
+	}
+
+	p := crowded(t, nil, crowd(3, 1))
+	page := &Page{key: "positions? 1:7", Body: bytes.Repeat([]byte(`{"rank":1},`), 200)}
+	p.cache.put(page)
+	p.cache.pages.Wait()
+	used := func() int64 { return p.cache.pages.MaxCost() - p.cache.pages.RemainingCost() }
+	own, want := used()-page.cost(), page.cost() // own: what the cache counts besides
+	for _, coding := range []Coding{Gzip, Zstd} {
+		want += int64(cap(p.Packed(page, coding)))
+	}
+	p.cache.pages.Wait()
+	if got := page.cost(); got != want || used() != want+own {
+		t.Errorf("a page that was packed costs %d, and takes %d of the cache; want %d", got, used()-own, want)
 	}
 }
 
@@ -370,9 +386,10 @@ var kept *Buffer
 
 // TestPackedOnce checks that a page is compressed once for each coding.
 func TestPackedOnce(t *testing.T) {
+	p := new(Pages) // without a cache: the page is not one of it
 	page := &Page{Body: bytes.Repeat([]byte(`{"rank":1},`), 200)}
 	for _, coding := range []Coding{Gzip, Zstd} {
-		first, second := page.Packed(coding), page.Packed(coding)
+		first, second := p.Packed(page, coding), p.Packed(page, coding)
 		if len(first) == 0 || len(first) >= len(page.Body) || &first[0] != &second[0] {
 			t.Errorf("%s: %d bytes of %d; the second time they are made anew: %t", coding,
 				len(first), len(page.Body), &first[0] != &second[0])

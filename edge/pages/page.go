@@ -57,14 +57,18 @@ const (
 
 func (c Coding) String() string { return [...]string{"identity", "gzip", "zstd"}[c] }
 
-// Packed returns the page's body in a coding. The first call compresses it; the
-// result is kept with the page.
-func (p *Page) Packed(c Coding) []byte {
+// Packed returns the body of a page in a coding. The first call compresses it; the
+// result is kept with the page, which then costs the page cache more.
+func (s *Pages) Packed(p *Page, c Coding) []byte {
 	if kept := p.packed[c].Load(); kept != nil {
 		return *kept
 	}
 	body := Pack(p.Body, c)
 	p.packed[c].Store(&body)
+
+	if p.key != "" { // it is not the cache's otherwise
+		s.cache.put(p)
+	}
 	return body
 }
 
