@@ -172,6 +172,13 @@ func (f *figures) hold(got, most float64, format string, args ...any) {
 	}
 }
 
+// holdMedian is hold of the median of ratios, of which it says how well it is known.
+func (f *figures) holdMedian(ratios []float64, most float64, format string, args ...any) {
+	low, high := load.MedianRange(ratios)
+	args = append(args, len(ratios), low, high)
+	f.hold(load.Median(ratios), most, format+" (of %d: the median is from %.3f to %.3f)", args...)
+}
+
 // refreshCost is what a refresh of a node took, or a cut of a follower.
 type refreshCost struct {
 	cpu    float64 // seconds
@@ -232,13 +239,10 @@ func (f *figures) printRefreshes(beside, followed []pair) {
 	f.printSide("its follower", followed, pair.other)
 
 	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	f.hold(load.Median(shares), followerShare,
-		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)",
-		shares[0], shares[len(shares)-1])
+	f.holdMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
 	besides := sorted(beside, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
-	f.hold(load.Median(besides), refreshShare,
-		"refresh in a cluster, less the append, beside one without at the same time (%.3f to %.3f)",
-		besides[0], besides[len(besides)-1])
+	f.holdMedian(besides, refreshShare,
+		"refresh in a cluster, less the append, beside one without at the same time")
 	cpu := sorted(beside, func(p pair) float64 { return p[0].cpu / p[1].cpu })
 	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
 		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
