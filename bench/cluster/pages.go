@@ -29,8 +29,8 @@ const (
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
-// one, two and three nodes behind a balancer; those of the three that are not behind it are
-// asked as much through another one. Their market stands still.
+// one, two and three nodes behind a balancer, each of them in turn; those of the three that
+// are not behind it are asked as much through another one. Their market stands still.
 func (f *figures) measurePages(ctx context.Context) error {
 	still := &corpus.Node{}
 	for _, name := range []string{alone, nodeName(0), nodeName(1), nodeName(2)} {
@@ -53,29 +53,67 @@ func (f *figures) measurePages(ctx context.Context) error {
 		f.side(load.Config{Addr: single.API, Keys: []string{f.keys[true]}}, single),
 		f.side(load.Config{Addr: members[0].API, Keys: []string{f.keys[false]}}, members[0]),
 	}
-	var fronts []*front
-	for i := range members {
-		balanced, err := f.balancedSide(&fronts, members[:i+1], f.Length)
-		if err == nil && i+1 < len(members) {
-			var others load.Side
-			others, err = f.balancedSide(&fronts, members[i+1:], f.Length+f.Length/2)
-			balanced = together(balanced, others)
-		}
-		if err != nil {
-			return errors.Join(err, stopFronts(fronts))
-		}
-		sides = append(sides, balanced)
+	hot, err := load.InTurns(ctx, hotRounds*f.Rounds, sides...)
+	if err != nil {
+		return err
 	}
 
-	hot, err := load.InTurns(ctx, hotRounds*f.Rounds, sides[:2]...)
+	var fronts []*front
+	sides, err = f.balancedSides(&fronts, members)
 	var balanced [][]*load.Result
 	if err == nil {
-		balanced, err = load.InTurns(ctx, f.Rounds, sides[2:]...)
+		balanced, err = load.InTurns(ctx, len(members)*f.Rounds, sides...)
 	}
 	if err = errors.Join(err, stopFronts(fronts)); err == nil {
 		f.printPages(hot, balanced)
 	}
 	return err
+}
+
+// balancedSides ask one of the nodes through a balancer, then two, and so on. Each node is
+// the first of them in turn, since a page does not cost the same on all.
+func (f *figures) balancedSides(fronts *[]*front, members []*process.Node) (sides []load.Side, err error) {
+	for n := 1; n <= len(members); n++ {
+		var turns []load.Side
+		for i := range members {
+			order := slices.Concat(members[i:], members[:i])
+			side, err := f.balancedSide(fronts, order[:n], f.Length)
+			if err == nil && n < len(order) {
+				var others load.Side
+				others, err = f.balancedSide(fronts, order[n:], f.Length+f.Length/2)
+				side = together(side, others)
+			}
+			if err != nil {
+				return nil, err
+			}
+			turns = append(turns, side)
+		}
+		sides = append(sides, inTurn(turns))
+	}
+	return sides, nil
+}
+
+// inTurn is one of several sides each time, in turn.
+func inTurn(sides []load.Side) load.Side {
+	next := 0
+	return func(ctx context.Context) (*load.Result, error) {
+		side := sides[next%len(sides)]
+		next++
+		return side(ctx)
+	}
+}
+
+// averageTurns returns the CPU time for a page over each n rounds, in which every node had
+// its turn.
+func averageTurns(rounds []*load.Result, n int) (micros []float64) {
+	for turn := range slices.Chunk(rounds, n) {
+		sum := 0.0
+		for _, r := range turn {
+			sum += r.ServerMicros
+		}
+		micros = append(micros, sum/float64(len(turn)))
+	}
+	return micros
 }
 
 // balancedSide asks nodes through a balancer of their own, which it adds to fronts, at the
@@ -193,8 +231,12 @@ func (f *figures) printPages(hot, balanced [][]*load.Result) {
 
 	_, pages := load.Ratios(hot[0], hot[1])
 	f.holdMedian(pages, pageShare, "hot page in a cluster beside one without")
+	one := averageTurns(balanced[0], len(balanced))
 	for i, nodes := range balanced[1:] {
-		_, pages = load.Ratios(balanced[0], nodes)
-		f.holdMedian(pages, balancedShare, "page of %d nodes beside one of 1", i+2)
+		ratios := averageTurns(nodes, len(balanced))
+		for turn := range ratios {
+			ratios[turn] /= one[turn]
+		}
+		f.holdMedian(ratios, balancedShare, "page of %d nodes beside one of 1", i+2)
 	}
 }
