@@ -80,6 +80,7 @@ func TestTurnsOfNodes(t *testing.T) {
 			return r, nil
 		})
 	}
+
 	rounds, err := load.InTurns(t.Context(), 6, inTurn(sides))
 	if err != nil {
 		t.Fatal(err)

@@ -77,6 +77,7 @@ func (f *figures) balancedSides(fronts *[]*front, members []*process.Node) (side
 		var turns []load.Side
 		for i := range members {
 			order := slices.Concat(members[i:], members[:i])
+
 			side, err := f.balancedSide(fronts, order[:n], f.Length)
 			if err == nil && n < len(order) {
 				var others load.Side
@@ -88,6 +89,7 @@ func (f *figures) balancedSides(fronts *[]*front, members []*process.Node) (side
 			}
 			turns = append(turns, side)
 		}
+
 		sides = append(sides, inTurn(turns))
 	}
 	return sides, nil
