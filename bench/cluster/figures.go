@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/bench/corpus"
+	"tidemark/bench/load"
 	"tidemark/bench/process"
 )
 
@@ -168,4 +169,11 @@ func (f *figures) checkFigure(got, most float64, format string, args ...any) {
 	if got > most {
 		f.missed = append(f.missed, fmt.Sprintf("%s is %.3f", text, got))
 	}
+}
+
+// checkMedian checks the median of ratios, and prints how well it is known.
+func (f *figures) checkMedian(ratios []float64, most float64, format string, args ...any) {
+	low, high := load.MedianRange(ratios)
+	args = append(args, len(ratios), low, high)
+	f.checkFigure(load.Median(ratios), most, format+" (of %d: the median is from %.3f to %.3f)", args...)
 }

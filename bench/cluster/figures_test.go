@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,5 +67,25 @@ func TestTogether(t *testing.T) {
 	}
 	if _, err := together(side(7, nil), side(5, failed))(t.Context()); !errors.Is(err, failed) {
 		t.Errorf("the error is %v; want %v", err, failed)
+	}
+}
+
+// Every node is the first one in turn, and what counts are rounds in which all were.
+func TestTurnsOfNodes(t *testing.T) {
+	var sides []load.Side
+	for micros := range 3 {
+		sides = append(sides, func(context.Context) (*load.Result, error) {
+			r := new(load.Result)
+			r.ServerMicros = float64(10 * micros)
+			return r, nil
+		})
+	}
+
+	rounds, err := load.InTurns(t.Context(), 6, inTurn(sides))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := averageTurns(rounds[0], 3); !slices.Equal(got, []float64{10, 10}) {
+		t.Errorf("the averages are %v; want 10 twice", got)
 	}
 }

@@ -72,13 +72,10 @@ func (f *figures) printRefreshes(compared, followed []pair) {
 	f.printSide("its follower", followed, pair.other)
 
 	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	f.checkFigure(load.Median(shares), followerShare,
-		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)",
-		shares[0], shares[len(shares)-1])
+	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
 	ratios := sorted(compared, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
-	f.checkFigure(load.Median(ratios), refreshShare,
-		"refresh in a cluster, less the append, beside one without at the same time (%.3f to %.3f)",
-		ratios[0], ratios[len(ratios)-1])
+	f.checkMedian(ratios, refreshShare,
+		"refresh in a cluster, less the append, beside one without at the same time")
 	cpu := sorted(compared, func(p pair) float64 { return p[0].cpu / p[1].cpu })
 	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
 		load.Median(cpu), cpu[0], cpu[len(cpu)-1])

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 )
 
@@ -37,6 +38,20 @@ func Median(values []float64) float64 {
 		return 0
 	}
 	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// MedianRange returns a range that holds the median of what the values were drawn from in 95
+// of 100 cases, however they are distributed: the order statistics of a binomial of 1/2. Of
+// fewer than six values it is all of them, and of none 0.
+func MedianRange(values []float64) (low, high float64) {
+	n := len(values)
+	if n == 0 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	out := int((float64(n) - 1.96*math.Sqrt(float64(n))) / 2) // values on either side that are left out
+	out = min(max(out, 0), (n-1)/2)
+	return sorted[out], sorted[n-1-out]
 }
 
 // Ratios of a to b, round by round: of throughputs, and of the CPU time that

@@ -1,0 +1,37 @@
+package load
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// The range of a median is as wide as the values are few, and holds the true one in about 95
+// of 100 cases.
+func TestMedianRange(t *testing.T) {
+	f := func(low, high float64, values ...float64) {
+		t.Helper()
+		if a, b := MedianRange(values); a != low || b != high {
+			t.Errorf("%v gives %v to %v; want %v to %v", values, a, b, low, high)
+		}
+	}
+	f(0, 0)
+	f(3, 3, 3)
+	f(1, 5, 4, 1, 5, 2, 3)
+	f(1, 6, 6, 4, 1, 5, 2, 3)
+	f(3, 10, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+
+	const cases = 4000
+	random, held := rand.New(rand.NewPCG(1, 2)), 0
+	for range cases {
+		values := make([]float64, 60)
+		for i := range values {
+			values[i] = random.ExpFloat64() // of median ln 2
+		}
+		if low, high := MedianRange(values); low <= 0.693147 && 0.693147 <= high {
+			held++
+		}
+	}
+	if share := float64(held) / cases; share < 0.93 || share > 0.98 {
+		t.Errorf("the median is in %.3f of the ranges; want about 0.95", share)
+	}
+}
