@@ -214,6 +214,7 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 	n.await(1, "served", served)
 	f := func(cause error, want time.Duration) {
 		t.Helper()
+		n.restore(1) // a chain that failed to write a cut writes no other
 		err := n.node.command(1, func(x *chainActor) error {
 			x.pause = 10 * time.Second
 			if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
@@ -237,6 +238,26 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 	f(fmt.Errorf("cannot commit: %w", storage.ErrReadOnly), firstPause)
 	f(errors.New("broken"), 20*time.Second)
 	f(fmt.Errorf("cannot append a cut: %w", cluster.ErrOutdated), 10*time.Second) // it follows at once
+}
+
+// restore opens a chain from the store again, and returns once it is loaded.
+func (n *testNode) restore(id market.ChainID) {
+	n.t.Helper()
+	open := func(x *chainActor) error { x.beginEpoch(); x.openChain(); return nil }
+	loaded := func(x *chainActor) error {
+		if !x.chain.Loaded() {
+			return errors.New("it is loading")
+		}
+		return nil
+	}
+
+	err := n.node.command(id, open)
+	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if n.node.command(id, loaded) == nil {
+			return
+		}
+	}
+	n.t.Fatalf("chain %d is not restored: %v", id, err)
 }
 
 // Only damage that lasts takes the pages of a chain away. An error of the operating system
