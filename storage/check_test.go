@@ -123,7 +123,7 @@ func TestCheckFinds(t *testing.T) {
 		return encode(nil, &h, codeHead)
 	})
 	f("commit: 3 bytes; want 8", appendKind(nil, 1, kindCommit), to([]byte{1, 2, 3}))
-	f("directory delta", appendKind(nil, 1, kindDelta), to([]byte{5}))
+	f("directory: cannot decode", appendKind(nil, 1, kindDelta), to([]byte{5}))
 	f("is of commit 1000", appendPatch(nil, 1, 1000), to(encode(nil, &pricePatch{number: 1000}, codePatch)))
 	f("bad field chunks", appendPatch(nil, 1, 1000), to([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}))
 	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))

@@ -178,7 +178,9 @@ func (w *writer) writeDirectory(directory []byte) {
 	d.bytes, d.isDelta, d.deltas, d.written = append(d.bytes[:0], directory...), false, 0, 0
 }
 
-// readDirectory returns the directory of a chain and the last whole one.
+// readDirectory returns the directory of a chain and the last whole one. If the delta does
+// not fit that one, there is no directory: the generation is built anew, as if it could not
+// be decoded.
 func (s *Store) readDirectory(chain market.ChainID) (directory, whole []byte, err error) {
 	whole, ok, err := s.get(appendKind(nil, chain, kindDirectory), nil)
 	if err == nil && !ok {
@@ -189,12 +191,16 @@ func (s *Store) readDirectory(chain market.ChainID) (directory, whole []byte, er
 	}
 
 	delta, ok, err := s.get(appendKind(nil, chain, kindDelta), nil)
-	directory = whole
-	if err == nil && ok {
-		directory, err = applyDelta(whole, delta)
-	}
 	if err != nil {
 		return nil, nil, s.reportDamage(chain, "directory delta", err)
+	}
+	if !ok {
+		return whole, whole, nil
+	}
+
+	if directory, err = applyDelta(whole, delta); err != nil {
+		s.opts.Logger.Error("the directory of a chain is damaged", "chain", chain, "error", err)
+		return nil, whole, nil
 	}
 	return directory, whole, nil
 }
