@@ -198,7 +198,7 @@ func TestDamageMetByARequest(t *testing.T) {
 // after any other the pause grows.
 func TestPauseAfterRefusedCommits(t *testing.T) {
 	const before = 10 * time.Second
-	for _, c := range []struct {
+	cases := []struct {
 		cause error
 		want  time.Duration
 	}{
@@ -206,7 +206,9 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 		{fmt.Errorf("cannot commit: %w", storage.ErrReadOnly), firstPause},
 		{errors.New("broken"), 2 * before},
 		{fmt.Errorf("cannot append a cut: %w", cluster.ErrOutdated), before}, // it follows at once
-	} {
+	}
+
+	for _, c := range cases {
 		t.Run(c.cause.Error(), func(t *testing.T) {
 			if got := pauseAfterRefusal(t, c.cause, before); got != c.want {
 				t.Errorf("the next restore comes in %s; want %s", got, c.want)
