@@ -145,15 +145,21 @@ func TestNoWait(t *testing.T) {
 		_, p, _, _ := s.page("/v1/positions?status=all&minPoolTvl=0.5&includeRisky=1&range=out&minValueUsd=5000000")
 		return p["totalCapped"] == nil
 	})
-	a := s.get(filtered + "&page=4")
-	if a.code == 503 && (a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0") {
-		t.Errorf("deep page: got %v", a.header)
+
+	// On a busy machine the work may be done before it is seen that it was not waited for.
+	var a answer
+	deep := ""
+	for few := range 20 {
+		deep = fmt.Sprintf("%s&minValueUsd=%d&page=4", filtered, few)
+		if a = s.get(deep); a.code == 503 {
+			break
+		}
 	}
-	if a.code != 503 {
-		t.Errorf("deep page: got %d; want 503 at first", a.code)
+	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
+		t.Errorf("deep page: got %d with %v; want a 503 at first", a.code, a.header)
 	}
-	eventually(t, func() bool { return s.get(filtered+"&page=4").code == 200 })
-	rows, p, _, _ := s.page(filtered + "&page=4")
+	eventually(t, func() bool { return s.get(deep).code == 200 })
+	rows, p, _, _ := s.page(deep)
 	if len(rows) != 20 || p["totalCapped"] != true {
 		t.Errorf("deep page: got %d rows, %v", len(rows), p)
 	}
