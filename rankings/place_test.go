@@ -12,33 +12,22 @@ import (
 // shows.
 func TestPlacing(t *testing.T) {
 	w := newTestWorld(t, 9000)
-	q := rankings.DefaultPositionQuestion()
-	q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = rankings.ByAge, rankings.AnyStatus, rankings.InRange, 0
-	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := s.Page(w.shelf, 0, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := s.Count(10_000)
-	for !c.Step(5000) {
-	}
+	c, all := countInRange(t, w, rankings.ByAge)
 	const budget = 300
-	rows := len(all.Rows)
+	rows := len(all)
 
 	// f walks to a page in steps, and returns the search afterwards.
 	f := func(s *rankings.Search, offset, leastSteps, mostSteps int, placed bool) *rankings.Search {
 		t.Helper()
 		walk, steps := s.Walk(uint64(offset), 3), 0
 		for done := false; !done; steps++ {
+			var err error
 			if done, err = walk.Step(w.shelf, budget); err != nil {
 				t.Fatal(err)
 			}
 		}
 
-		want := all.Rows[offset : offset+3]
+		want := all[offset : offset+3]
 		if got := walk.Page(); !slices.Equal(got.Rows, want) || got.HasMore != (offset+3 < rows) {
 			t.Fatalf("from row %d on: %+v; want %+v", offset, got, want)
 		}

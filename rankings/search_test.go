@@ -371,29 +371,40 @@ func TestTiesOverLeaves(t *testing.T) {
 		t.Fatal(diff, err)
 	}
 	for by := range rankings.PositionSort(8) {
-		q := rankings.DefaultPositionQuestion()
-		q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = by, rankings.AnyStatus, rankings.InRange, 0
-		s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := s.Page(w.shelf, 0, 10_000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := s.Count(10_000)
-		for !c.Step(5000) {
-		}
-		if n, known := c.Search().Total(); !known || int(n) != len(all.Rows) || n < 500 {
-			t.Fatalf("sort %d: %d rows are counted, %t; want %d", by, n, known, len(all.Rows))
+		c, all := countInRange(t, w, by)
+		if n, known := c.Search().Total(); !known || int(n) != len(all) || n < 500 {
+			t.Fatalf("sort %d: %d rows are counted, %t; want %d", by, n, known, len(all))
 		}
 
-		for offset := 0; offset < len(all.Rows); offset += 97 {
+		for offset := 0; offset < len(all); offset += 97 {
 			page, err := c.Search().Page(w.shelf, uint64(offset), 3)
-			want := all.Rows[offset:min(offset+3, len(all.Rows))]
+			want := all[offset:min(offset+3, len(all))]
 			if err != nil || !slices.Equal(page.Rows, want) {
 				t.Fatalf("sort %d, from row %d on: %+v, %v; want %+v", by, offset, page.Rows, err, want)
 			}
 		}
 	}
+}
+
+// countInRange counts all positions in range in a sort order. It returns the count, which is
+// done, and the rows, read from the front.
+func countInRange(
+	t *testing.T, w *world, by rankings.PositionSort,
+) (c *rankings.Count, all []rankings.Row) {
+	t.Helper()
+	q := rankings.DefaultPositionQuestion()
+	q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = by, rankings.AnyStatus, rankings.InRange, 0
+	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Page(w.shelf, 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c = s.Count(10_000)
+	for !c.Step(5000) {
+	}
+	return c, page.Rows
 }

@@ -129,18 +129,13 @@ func expectedExit(exit, factor float64) uint64 {
 func stepOf(was, is *market.Price, factor float64) (step uint64, ok bool) {
 	x, y := *was, *is
 	x.Usd, x.ExitUsd, y.Usd, y.ExitUsd = 0, 0, 0, 0
-	if x != y || !sameUSD(was.Usd, is.Usd) || !market.Known(was.ExitUsd) || !market.Known(is.ExitUsd) {
+	if x != y || !market.SameValue(was.Usd, is.Usd) || !market.Known(was.ExitUsd) || !market.Known(is.ExitUsd) {
 		return 0, false
 	}
 
 	diff := int64(math.Float64bits(is.ExitUsd) - expectedExit(was.ExitUsd, factor))
 	step = uint64(diff<<1) ^ uint64(diff>>63)
 	return step + 1, step < 1<<(7*maxStepLen)-1
-}
-
-// sameUSD compares floats by their bits, so that unknown is the same as unknown.
-func sameUSD(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || !market.Known(a) && !market.Known(b)
 }
 
 // applyStep brings a price to the one after a step.

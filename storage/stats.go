@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"math"
 	"slices"
 
 	"tidemark/rankings/field"
@@ -96,26 +95,10 @@ func deriveStats(st *market.State, pool uint32, s *market.PoolStats) {
 // price or the record of one of its tokens, or the row of its stats. All other tables of
 // st are frozen.
 func (r *Replica) deriveStats(st *market.State) {
-	moved := make([]bool, st.Tokens.Len())
-	mark := func(rows []uint32) {
-		for _, i := range rows {
-			if i < st.Tokens.Len() {
-				moved[i] = true
-			}
-		}
-	}
-	mark(replicaTable[market.Token](r, ledger.Tokens.Index()).last)
-	mark(replicaTable[market.Price](r, pricesIndex).last)
-
+	moved := markRows(st.Tokens.Len(), replicaTable[market.Token](r, ledger.Tokens.Index()).last,
+		replicaTable[market.Price](r, pricesIndex).last)
 	stats := replicaTable[market.PoolStats](r, statsIndex)
-	set := make([]bool, st.Pools.Len())
-	for _, rows := range [][]uint32{replicaTable[market.Pool](r, ledger.Pools.Index()).last, stats.last} {
-		for _, i := range rows {
-			if i < st.Pools.Len() {
-				set[i] = true
-			}
-		}
-	}
+	set := markRows(st.Pools.Len(), replicaTable[market.Pool](r, ledger.Pools.Index()).last, stats.last)
 
 	for i := range min(stats.table.Len(), st.Pools.Len()) {
 		p := st.Pools.At(i)
@@ -124,16 +107,21 @@ func (r *Replica) deriveStats(st *market.State) {
 		}
 		was := stats.table.At(i)
 		is := *was
-		if deriveStats(st, i, &is); !sameDerived(was, &is) {
+		if deriveStats(st, i, &is); !was.SamePriced(&is) {
 			*stats.table.Mut(i) = is
 		}
 	}
 }
 
-// sameDerived compares what is derived, floats by their bits.
-func sameDerived(a, b *market.PoolStats) bool {
-	return math.Float64bits(a.TVLUsd) == math.Float64bits(b.TVLUsd) &&
-		math.Float64bits(a.FeeAPR) == math.Float64bits(b.FeeAPR) &&
-		math.Float64bits(a.CurrentPrice) == math.Float64bits(b.CurrentPrice) &&
-		a.Unpriced == b.Unpriced && a.Unrealizable == b.Unrealizable
+// markRows returns, by row, which of n rows are in one of the lists.
+func markRows(n uint32, lists ...[]uint32) []bool {
+	marked := make([]bool, n)
+	for _, rows := range lists {
+		for _, i := range rows {
+			if i < n {
+				marked[i] = true
+			}
+		}
+	}
+	return marked
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"tidemark/actors/feed"
@@ -134,14 +133,9 @@ func (c *Chain) external() []value.FeedPrice {
 // in the hour keeps that, and a token may find or lose a second market while
 // its price stands.
 func sameRecord(a, b ledger.HourPrice) bool {
-	alike := sameFloat(a.Usd, b.Usd)
+	alike := market.SameValue(a.Usd, b.Usd)
 	a.Usd, b.Usd = 0, 0
 	return alike && a == b
-}
-
-// sameFloat compares floats by their bits, so that unknown is the same as unknown.
-func sameFloat(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || !market.Known(a) && !market.Known(b)
 }
 
 func (c *Chain) revert(to market.Head) error {

@@ -121,7 +121,7 @@ func (c *Chain) solvePrices(
 func samePrice(a, b *market.Price) bool {
 	x, y := *a, *b
 	x.Usd, x.ExitUsd, y.Usd, y.ExitUsd = 0, 0, 0, 0
-	return x == y && sameFloat(a.Usd, b.Usd) && sameFloat(a.ExitUsd, b.ExitUsd)
+	return x == y && market.SameValue(a.Usd, b.Usd) && market.SameValue(a.ExitUsd, b.ExitUsd)
 }
 
 // put writes row i, which is at most one past the end.

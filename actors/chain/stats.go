@@ -128,17 +128,13 @@ func (c *Chain) statsOf(st *market.State, i uint32, due dueStats) market.PoolSta
 }
 
 // sameStats reports whether all of two stats is the same.
-func sameStats(a, b *market.PoolStats) bool {
-	return sameMeasured(a, b) && sameFloat(a.TVLUsd, b.TVLUsd) && sameFloat(a.FeeAPR, b.FeeAPR) &&
-		sameFloat(a.CurrentPrice, b.CurrentPrice) &&
-		a.Unpriced == b.Unpriced && a.Unrealizable == b.Unrealizable
-}
+func sameStats(a, b *market.PoolStats) bool { return sameMeasured(a, b) && a.SamePriced(b) }
 
 // sameMeasured reports whether what the pool holds and its windows are the same.
 func sameMeasured(a, b *market.PoolStats) bool {
-	return sameFloat(a.Held[0], b.Held[0]) && sameFloat(a.Held[1], b.Held[1]) &&
-		sameFloat(a.VolumeUsd1h, b.VolumeUsd1h) && sameFloat(a.FeesUsd1h, b.FeesUsd1h) &&
-		sameFloat(a.VolumeUsd24h, b.VolumeUsd24h) && sameFloat(a.FeesUsd24h, b.FeesUsd24h) &&
-		sameFloat(a.VolumeUsd7d, b.VolumeUsd7d) && sameFloat(a.FeesUsd7d, b.FeesUsd7d) &&
-		sameFloat(a.VolumeUsd30d, b.VolumeUsd30d) && sameFloat(a.FeesUsd30d, b.FeesUsd30d)
+	return market.SameValue(a.Held[0], b.Held[0]) && market.SameValue(a.Held[1], b.Held[1]) &&
+		market.SameValue(a.VolumeUsd1h, b.VolumeUsd1h) && market.SameValue(a.FeesUsd1h, b.FeesUsd1h) &&
+		market.SameValue(a.VolumeUsd24h, b.VolumeUsd24h) && market.SameValue(a.FeesUsd24h, b.FeesUsd24h) &&
+		market.SameValue(a.VolumeUsd7d, b.VolumeUsd7d) && market.SameValue(a.FeesUsd7d, b.FeesUsd7d) &&
+		market.SameValue(a.VolumeUsd30d, b.VolumeUsd30d) && market.SameValue(a.FeesUsd30d, b.FeesUsd30d)
 }

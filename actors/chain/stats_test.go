@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -77,22 +76,4 @@ func TestDecimalsThatBecomeKnown(t *testing.T) {
 			t.Errorf("pool %d has the token: %t; of its stats %d is due", i, has, c.due[i])
 		}
 	}
-}
-
-// A price that becomes known, or unknown, is another one.
-func TestSameFloat(t *testing.T) {
-	f := func(a, b float64, want bool) {
-		t.Helper()
-		if got := sameFloat(a, b); got != want {
-			t.Errorf("%v and %v: same %t; want %t", a, b, got, want)
-		}
-	}
-
-	unknown := math.NaN()
-	f(1, 1, true)
-	f(1, 2, false)
-	f(unknown, unknown, true)
-	f(unknown, math.Float64frombits(math.Float64bits(unknown)+1), true)
-	f(unknown, 1, false)
-	f(1, unknown, false)
 }

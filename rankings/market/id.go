@@ -31,6 +31,11 @@ var Unknown = math.NaN()
 // Known reports whether x is a known value.
 func Known(x float64) bool { return x == x }
 
+// SameValue reports whether two values are the same to the bit, or both unknown.
+func SameValue(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || !Known(a) && !Known(b)
+}
+
 // AppendHex appends a as 0x and 40 lower-case digits.
 func (a Address) AppendHex(dst []byte) []byte { return appendHex(dst, a[:]) }
 

@@ -171,3 +171,10 @@ type PoolStats struct {
 	Unpriced     bool    // a leg has no price; TVLUsd has only the other leg
 	Unrealizable bool    // a leg counts for less than its amount times its price
 }
+
+// SamePriced reports whether what follows from prices is the same in two stats.
+func (s *PoolStats) SamePriced(o *PoolStats) bool {
+	return SameValue(s.TVLUsd, o.TVLUsd) && SameValue(s.FeeAPR, o.FeeAPR) &&
+		SameValue(s.CurrentPrice, o.CurrentPrice) &&
+		s.Unpriced == o.Unpriced && s.Unrealizable == o.Unrealizable
+}
