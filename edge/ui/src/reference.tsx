@@ -41,6 +41,7 @@ interface Answer {
 
 interface Operation {
   operationId: string;
+  tags: string[];
   summary?: string;
   description?: string;
   security?: unknown[];
@@ -50,6 +51,7 @@ interface Operation {
 
 interface Document {
   info: { description: string };
+  tags: { name: string; description: string }[];
   paths: Record<string, { get: Operation }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
 }
@@ -66,14 +68,19 @@ function Reference() {
   const failed = useStore(failure);
   if (!doc && failed) return <Failure error={failed} retry={() => void load()} />;
   if (!doc) return <div class="reference" aria-busy="true" />;
-  const all = Object.entries(doc.paths);
+  const groups = doc.tags.map(({ name }) => ({ name, routes: Object.entries(doc.paths).filter(([, { get }]) => get.tags[0] === name) }));
   return (
     <div class="reference">
       <KeyField />
       <nav class="routes" aria-label="Routes">
-        {all.map(([path, { get }]) => <a key={path} href={`#${get.operationId}`}><code>{path}</code></a>)}
+        {groups.map(({ name, routes }) => (
+          <section key={name}>
+            <h2>{name}</h2>
+            {routes.map(([path, { get }]) => <a key={path} href={`#${get.operationId}`}><code>{path}</code></a>)}
+          </section>
+        ))}
       </nav>
-      {all.map(([path, { get }]) => <Route key={path} path={path} of={get} />)}
+      {groups.flatMap(({ routes }) => routes.map(([path, { get }]) => <Route key={path} path={path} of={get} />))}
     </div>
   );
 }
