@@ -251,26 +251,6 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
-// TestReadAheadWithoutTicks checks that a position which never had liquidity, and so has no
-// ticks, can be read ahead.
-func TestReadAheadWithoutTicks(t *testing.T) {
-	w := newTestWorld(t, 3)
-	w.close(1)
-	p := w.positions.Mut(1)
-	p.LowerSlot, p.UpperSlot = market.NoIndex, market.NoIndex
-	w.publish()
-
-	q := rankings.PositionQuestion{Sort: rankings.ByIDAscending, Status: rankings.AnyStatus, IncludeRisky: true}
-	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := s.Page(w.shelf, 0, 10)
-	if err != nil || len(page.Rows) != 3 || page.ReadAhead() == 0 {
-		t.Errorf("%d rows, %v; want 3 that are read ahead", len(page.Rows), err)
-	}
-}
-
 // TestColdValues: after a restart closed positions are ranked by value at once, unless a
 // pool is quarantined: then that takes records.
 func TestColdValues(t *testing.T) {

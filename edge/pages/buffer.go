@@ -13,7 +13,8 @@ import (
 type Buffer struct {
 	body    []byte
 	metrics value.Metrics
-	read    uint64 // keeps the reads of readAhead
+	rows    []rowAhead // of the page that is being rendered
+	read    uint64     // keeps the reads of readAhead
 }
 
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}

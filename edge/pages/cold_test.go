@@ -10,7 +10,6 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 )
 
 // vast returns a view of so many positions, each with ticks and an owner of its own,
@@ -54,22 +53,21 @@ func BenchmarkColdRows(b *testing.B) {
 
 	dice := rand.New(rand.NewPCG(1, 1))
 	page := rankings.Page{Rows: make([]rankings.Row, rows)}
-	var m value.Metrics
+	room := new(Buffer)
 	var body []byte
 	var took [2][]time.Duration
-	var sum uint64
 	for n := 0; b.Loop(); n++ {
 		for i := range page.Rows {
 			page.Rows[i] = rankings.Row{View: view, Index: dice.Uint32N(positions), Rank: 1}
 		}
 
 		begun := time.Now()
-		if n%2 == 0 {
-			sum += p.parts.readAhead(&page)
-		}
-		body = body[:0]
-		for i := range page.Rows {
-			body = p.appendRow(body, false, view, page.Rows[i].Index, 1, &m)
+		if body = body[:0]; n%2 == 0 {
+			body = p.appendPositions(body, &page, room)
+		} else {
+			for i := range page.Rows {
+				body = p.appendRow(body, false, view, page.Rows[i].Index, 1, &room.metrics)
+			}
 		}
 		took[n%2] = append(took[n%2], time.Since(begun))
 	}
@@ -78,7 +76,7 @@ func BenchmarkColdRows(b *testing.B) {
 	b.ReportMetric(ahead.Seconds()*1e6, "ahead-us")
 	b.ReportMetric(alone.Seconds()*1e6, "one-by-one-us")
 	b.ReportMetric(ahead.Seconds()/alone.Seconds(), "ratio")
-	b.Logf("%d bytes a page, sum %d", len(body), sum)
+	b.Logf("%d bytes a page, sum %d", len(body), room.read)
 }
 
 func median(all []time.Duration) time.Duration {

@@ -150,9 +150,16 @@ func (p *Pages) appendRow(
 	if pool {
 		return render.AppendPool(dst, p.parts.poolRow(v, i), rank)
 	}
-	value.Position(v.State, i, m)
-	share := p.parts.partsOf(v).share(v.State.Positions.At(i).Pool)
-	return render.AppendPosition(dst, v.State, i, m, share, rank)
+
+	at := v.State.Positions.At(i)
+	share := p.parts.partsOf(v).share(at.Pool)
+	if share == nil {
+		value.Position(v.State, i, m)
+		return render.AppendPosition(dst, v.State, i, m, nil, rank)
+	}
+
+	share.Measure(v.State, at, m)
+	return share.AppendPosition(dst, v.State, at, m, rank)
 }
 
 // findRows finds the rows of a page. When the view knows all rows of the list it
@@ -303,19 +310,11 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 
 // renderList renders a page of a list, with its body in room.
 func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page {
-	dst := append(room.body[:0], `{"positions":[`...)
+	var dst []byte
 	if l.listsPools() {
-		dst = append(room.body[:0], `{"pools":[`...)
+		dst = p.appendPools(append(room.body[:0], `{"pools":[`...), f.Rows)
 	} else {
-		room.read += p.parts.readAhead(&f.Page)
-	}
-
-	for i := range f.Rows {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		r := &f.Rows[i]
-		dst = p.appendRow(dst, l.listsPools(), r.View, r.Index, r.Rank, &room.metrics)
+		dst = p.appendPositions(append(room.body[:0], `{"positions":[`...), &f.Page, room)
 	}
 
 	pagination := paginate(l, f, uint64(p.limits.Load().TotalCap))
@@ -329,6 +328,38 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page 
 	return &Page{
 		Body: dst, free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}
+}
+
+// appendPools appends the rows of a page of pools.
+func (p *Pages) appendPools(dst []byte, rows []rankings.Row) []byte {
+	for i := range rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = render.AppendPool(dst, p.parts.poolRow(rows[i].View, rows[i].Index), rows[i].Rank)
+	}
+	return dst
+}
+
+// appendPositions appends the rows of a page of positions.
+func (p *Pages) appendPositions(dst []byte, page *rankings.Page, room *Buffer) []byte {
+	ahead, m := p.parts.readAhead(page, room), &room.metrics
+	for i := range ahead {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+
+		a, r := &ahead[i], &page.Rows[i]
+		if a.share == nil {
+			dst = p.appendRow(dst, false, r.View, r.Index, r.Rank, m)
+			continue
+		}
+		a.share.Measure(r.View.State, a.position, m)
+		dst = a.share.AppendPosition(dst, r.View.State, a.position, m, r.Rank)
+	}
+
+	clear(ahead) // so that a buffer which waits for its next page keeps no view alive
+	return dst
 }
 
 // paginate returns the pagination object of a page.

@@ -81,21 +81,12 @@ func (p *parts) share(pool uint32) *render.Share {
 	return made
 }
 
-// readAhead reads what rendering the positions of a page needs; see
-// rankings.Page.ReadAhead.
-func (c chainParts) readAhead(page *rankings.Page) (sum uint64) {
-	sum = page.ReadAhead()
-	for i := range page.Rows {
-		v := page.Rows[i].View
-		p := c.partsOf(v)
-		if p == nil {
-			continue
-		}
-		if kept := p.shares[v.State.Positions.At(page.Rows[i].Index).Pool].Load(); kept != nil {
-			sum += kept.ReadAhead()
-		}
+// readShare reads where the fragment of a pool is kept.
+func (p *parts) readShare(pool uint32) uint64 {
+	if p == nil || p.shares[pool].Load() == nil {
+		return 0
 	}
-	return sum
+	return 1
 }
 
 // poolRow returns the rendered row of a pool.

@@ -8,47 +8,64 @@ import (
 	"tidemark/rankings/value"
 )
 
-// Share is the rendered parts that the rows of one pool's positions have in common in one
-// generation. It is immutable and shared.
+// Share is what the rows of one pool's positions have in common in one generation: rendered
+// parts, and what they are valued by. It is immutable and shared. With what it has of them, a
+// row need not read the pool's tokens and prices; it is two cache lines and the text.
 type Share struct {
-	identity, ticks, stats []byte // in the order of a row
-	pricing                []byte // of open rows
-	// closed is the identity of closed rows. It is the same bytes unless nothing but the
-	// pool itself says what a token is worth, which an open row does not show.
-	closed []byte
+	values value.PoolValues
+	text   []byte // the parts one after the other, far below 64 KiB
+	// ends are where parts of the text end: identity, ticks and stats in the order of a row,
+	// pricing of open rows, and the identity of closed ones. The last is empty if it is the
+	// same, as it is unless nothing but the pool itself says what a token is worth, which an
+	// open row does not show.
+	ends     [5]uint16
+	decimals [2]uint8
 }
 
 // NewShare renders the common parts of pool i.
 func NewShare(st *market.State, i uint32) *Share {
 	p := st.Pools.At(i)
-	open, nativeUsd := value.OpenPrices(st, i)
+	s := &Share{values: value.ValuesOf(st, i), decimals: Decimals(st, p)}
+	open, nativeUsd := s.values.OpenPrices(st, i)
 	now := value.PoolPrices(st, p)
 
 	// All parts are rendered in one buffer and kept in one allocation of their length.
 	buf := make([]byte, 0, shareSize)
-	var ends [4]int
 	buf = appendIdentity(buf, st, p, &open)
-	ends[0] = len(buf)
+	s.ends[0] = uint16(len(buf))
 	buf = appendPoolTicks(buf, p)
-	ends[1] = len(buf)
+	s.ends[1] = uint16(len(buf))
 	buf = appendPoolStats(buf, st, i)
-	ends[2] = len(buf)
+	s.ends[2] = uint16(len(buf))
 	buf = appendPricing(buf, &open, nativeUsd)
-	ends[3] = len(buf)
-	same := sameUsd(&open[0], &now[0]) && sameUsd(&open[1], &now[1])
-	if !same {
+	s.ends[3] = uint16(len(buf))
+
+	if !sameUsd(&open[0], &now[0]) || !sameUsd(&open[1], &now[1]) {
 		buf = appendIdentity(buf, st, p, &now)
 	}
-
-	buf = bytes.Clone(buf)
-	s := &Share{
-		identity: buf[:ends[0]], ticks: buf[ends[0]:ends[1]], stats: buf[ends[1]:ends[2]],
-		pricing: buf[ends[2]:ends[3]], closed: buf[ends[3]:],
-	}
-	if same {
-		s.closed = s.identity
-	}
+	s.ends[4] = uint16(len(buf))
+	s.text = bytes.Clone(buf)
 	return s
+}
+
+// Parts of the text.
+func (s *Share) identity() []byte { return s.text[:s.ends[0]] }
+func (s *Share) ticks() []byte    { return s.text[s.ends[0]:s.ends[1]] }
+func (s *Share) stats() []byte    { return s.text[s.ends[1]:s.ends[2]] }
+func (s *Share) pricing() []byte  { return s.text[s.ends[2]:s.ends[3]] }
+
+// closed returns the identity of closed rows.
+func (s *Share) closed() []byte {
+	if own := s.text[s.ends[3]:s.ends[4]]; len(own) > 0 {
+		return own
+	}
+	return s.identity()
+}
+
+// Measure fills m with what AppendPosition appends of one of the pool's positions beside
+// the parts.
+func (s *Share) Measure(st *market.State, p *market.Position, m *value.Metrics) {
+	s.values.Position(st, p, m)
 }
 
 // sameUsd reports whether two prices are rendered as the same number.
@@ -60,10 +77,9 @@ func sameUsd(a, b *market.Price) bool {
 // soon need not wait for them. The sum keeps the compiler from leaving the reads out.
 func (s *Share) ReadAhead() (sum uint64) {
 	const line = 64
-	for _, part := range [...][]byte{s.identity, s.ticks, s.stats, s.pricing} {
-		for i := 0; i < len(part); i += line {
-			sum += uint64(part[i])
-		}
+	text := s.text[:s.ends[3]]
+	for i := 0; i < len(text); i += line {
+		sum += uint64(text[i])
 	}
 	return sum
 }
@@ -111,45 +127,61 @@ func AppendPosition(
 	dst []byte, st *market.State, i uint32, m *value.Metrics, share *Share, rank uint64,
 ) []byte {
 	p := st.Positions.At(i)
-	dst = appendPositionIDs(dst, st, p, rank)
-	pool := st.Pools.At(p.Pool)
-	switch {
-	case share == nil:
-		dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
-	case m.Open:
-		dst = append(dst, share.identity...)
-	default:
-		dst = append(dst, share.closed...)
+	if share != nil {
+		return share.AppendPosition(dst, st, p, m, rank)
 	}
 
+	pool := st.Pools.At(p.Pool)
+	dst = appendPositionIDs(dst, st, p, rank)
+	dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
+	dst = appendRange(dst, p, m)
+	dst = appendPoolTicks(dst, pool)
+	dst = appendOwn(dst, p, m, Decimals(st, pool))
+	dst = appendPoolStats(dst, st, p.Pool)
+	return appendEnd(appendPricing(dst, &m.Price, m.NativeUsd), st, m)
+}
+
+// AppendPosition is the function of that name, of a position of the pool whose share it is.
+func (s *Share) AppendPosition(
+	dst []byte, st *market.State, p *market.Position, m *value.Metrics, rank uint64,
+) []byte {
+	dst = appendPositionIDs(dst, st, p, rank)
+	if m.Open {
+		dst = append(dst, s.identity()...)
+	} else {
+		dst = append(dst, s.closed()...)
+	}
+	dst = append(appendRange(dst, p, m), s.ticks()...)
+	dst = append(appendOwn(dst, p, m, s.decimals), s.stats()...)
+
+	if m.Open {
+		return appendEnd(append(dst, s.pricing()...), st, m)
+	}
+	return appendEnd(appendPricing(dst, &m.Price, m.NativeUsd), st, m)
+}
+
+// appendRange appends the range of a position.
+func appendRange(dst []byte, p *market.Position, m *value.Metrics) []byte {
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
 	dst = integer(append(dst, `,"tickUpper":`...), p.TickUpper)
 	dst = number(append(dst, `,"priceLower":`...), m.PriceLower)
-	dst = number(append(dst, `,"priceUpper":`...), m.PriceUpper)
-	if share != nil {
-		dst = append(dst, share.ticks...)
-	} else {
-		dst = appendPoolTicks(dst, pool)
-	}
+	return number(append(dst, `,"priceUpper":`...), m.PriceUpper)
+}
 
+// appendOwn appends what of a row is the position's alone, from its liquidity on.
+func appendOwn(
+	dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8,
+) []byte {
 	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity().U256()))
 	dst = appendLifecycle(dst, p, m)
-	dst, underlying, pending := appendAmounts(dst, p, m, Decimals(st, pool))
-	dst = appendMetrics(dst, m, underlying, pending)
-	if share != nil {
-		dst = append(dst, share.stats...)
-	} else {
-		dst = appendPoolStats(dst, st, p.Pool)
-	}
-	if share != nil && m.Open {
-		dst = append(dst, share.pricing...)
-	} else {
-		dst = appendPricing(dst, &m.Price, m.NativeUsd)
-	}
+	dst, underlying, pending := appendAmounts(dst, p, m, decimals)
+	return appendMetrics(dst, m, underlying, pending)
+}
 
+// appendEnd appends the end of a row, behind the prices.
+func appendEnd(dst []byte, st *market.State, m *value.Metrics) []byte {
 	dst = append(append(dst, `,"pnlBasis":"hodl","reason":`...), reasons[m.Reason]...)
-	dst = integer(append(dst, `},"asOfBlock":`...), st.Head.Number)
-	return append(dst, '}')
+	return append(integer(append(dst, `},"asOfBlock":`...), st.Head.Number), '}')
 }
 
 // appendPositionIDs appends the fields up to the owner, without its closing quote.

@@ -164,13 +164,16 @@ func TestSharedParts(t *testing.T) {
 		st.Prices, st.Pools = prices.Freeze(), pools.Freeze()
 
 		share := NewShare(st, 0)
-		if own := string(share.closed) != string(share.identity); own != wantOwn {
+		if own := string(share.closed()) != string(share.identity()); own != wantOwn {
 			t.Errorf("closed rows have an identity of their own: %t; want %t", own, wantOwn)
 		}
 		for i := range uint32(2) {
 			var m value.Metrics
 			value.Position(st, i, &m)
-			got, want := AppendPosition(nil, st, i, &m, share, 3), AppendPosition(nil, st, i, &m, nil, 3)
+			want := AppendPosition(nil, st, i, &m, nil, 3)
+			m = value.Metrics{}
+			share.Measure(st, st.Positions.At(i), &m)
+			got := AppendPosition(nil, st, i, &m, share, 3)
 			if string(got) != string(want) {
 				t.Errorf("position %d: got %s with the shared parts, want %s", i, got, want)
 			}
@@ -362,14 +365,14 @@ func BenchmarkPosition(b *testing.B) {
 
 func BenchmarkPositionWithMetrics(b *testing.B) {
 	st := testState()
+	p := st.Positions.At(0)
 	var m value.Metrics
-	value.Position(st, 0, &m)
 	share := NewShare(st, 0)
 	dst := make([]byte, 0, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		value.Position(st, 0, &m)
-		dst = AppendPosition(dst[:0], st, 0, &m, share, 1)
+		share.Measure(st, p, &m)
+		dst = share.AppendPosition(dst[:0], st, p, &m, 1)
 	}
 }
 

@@ -122,6 +122,24 @@ func bitsOf(usd float64) uint64 {
 	return math.Float64bits(usd)
 }
 
+// SecondsInRange is that of the State, for a pool that is not quarantined: at its tick, and,
+// of an open position, at a time in unix seconds and by its ticks' SecondsOutside.
+func (p *Position) SecondsInRange(
+	tick int32, now, outsideLower, outsideUpper uint32,
+) (inRange, open uint32, ok bool) {
+	// The differences fit 32 bits even if their terms do not.
+	since := p.MintedAt + p.SecondsClosed
+	switch {
+	case !p.Timed:
+		return 0, 0, false
+	case !p.IsOpen():
+		return p.SecondsInside, p.ClosedAt - since, true
+	}
+
+	inside := clmath.SecondsInside(tick, p.TickLower, p.TickUpper, now, outsideLower, outsideUpper)
+	return inside - p.SecondsInside, now - since, true
+}
+
 // Sums are a position's totals since its mint, in raw units, of up to 256 bits.
 type Sums struct {
 	Deposited0, Deposited1 clmath.U256

@@ -1,7 +1,5 @@
 package market
 
-import "tidemark/rankings/clmath"
-
 // State is everything known of one chain at one block. A generation is computed
 // from it, and its rows are read from it. It is immutable.
 type State struct {
@@ -62,17 +60,12 @@ func (s *State) Sums(p *Position) Sums {
 // were minted before the store counted them.
 func (s *State) SecondsInRange(p *Position) (inRange, open uint32, ok bool) {
 	pool := s.Pools.At(p.Pool)
-	if !p.Timed || pool.Quarantined {
+	switch {
+	case pool.Quarantined:
 		return 0, 0, false
+	case !p.IsOpen():
+		return p.SecondsInRange(pool.Tick, 0, 0, 0)
 	}
-
-	// The differences fit 32 bits even if their terms do not.
-	since := p.MintedAt + p.SecondsClosed
-	if !p.IsOpen() {
-		return p.SecondsInside, p.ClosedAt - since, true
-	}
-	now := uint32(s.Now())
-	inside := clmath.SecondsInside(pool.Tick, p.TickLower, p.TickUpper, now,
-		s.Ticks.At(p.LowerSlot).SecondsOutside, s.Ticks.At(p.UpperSlot).SecondsOutside)
-	return inside - p.SecondsInside, now - since, true
+	return p.SecondsInRange(pool.Tick, uint32(s.Now()), s.Ticks.At(p.LowerSlot).SecondsOutside,
+		s.Ticks.At(p.UpperSlot).SecondsOutside)
 }

@@ -77,8 +77,14 @@ type Term struct {
 func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanation {
 	e := &Explanation{Now: st.Now()}
 	Position(st, i, &e.Metrics)
-	var views [2]tokenView
-	r := rowOf(st, i, &e.Metrics.Figures, &views)
+	at := st.Positions.At(i)
+	values := ValuesOf(st, at.Pool)
+
+	r := row{
+		st: st, position: at, at: values.at, sides: values.both(),
+		valuation: valuation{f: &e.Metrics.Figures},
+	}
+	r.findSurroundings()
 	r.rank()
 	if e.Metrics.Open && !r.at.quarantined {
 		e.explainPrices(newSolver(st, p, ext), &r)

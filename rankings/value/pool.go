@@ -169,6 +169,11 @@ func PriceOf(st *market.State, pool *market.Pool, sqrtPriceX96 float64) float64 
 	if token0.BadDecimals || token1.BadDecimals {
 		return market.Unknown
 	}
+	return priceOf(sqrtPriceX96, whole(token0), whole(token1))
+}
+
+// priceOf is PriceOf of tokens of so many raw units.
+func priceOf(sqrtPriceX96, whole0, whole1 float64) float64 {
 	root := sqrtPriceX96 / two96
-	return finite(root * root * whole(token0) / whole(token1))
+	return finite(root * root * whole0 / whole1)
 }

@@ -71,36 +71,96 @@ type Metrics struct {
 // Position fills m with the row of position i, all of it, so m may be reused.
 // Its Figures are those of a Ranker to the bit. It allocates nothing.
 func Position(st *market.State, i uint32, m *Metrics) {
-	var views [2]tokenView
-	r := rowOf(st, i, &m.Figures, &views)
+	p := st.Positions.At(i)
+	values := ValuesOf(st, p.Pool)
+
+	r := row{
+		st: st, position: p, at: values.at, sides: values.both(), valuation: valuation{f: &m.Figures},
+	}
+	if r.measure(m, values.badDecimals); m.Open {
+		m.Price, m.NativeUsd = r.legPrices(), r.shownNative()
+	}
+}
+
+// PoolValues is what the rows of a pool's positions are valued by in one generation. It
+// has in two cache lines what is in six of the pool's tokens and their prices. Immutable.
+type PoolValues struct {
+	sides       [2]tokenView
+	at          poolView
+	badDecimals bool // of a token
+}
+
+// ValuesOf returns the values of a pool.
+func ValuesOf(st *market.State, pool uint32) (v PoolValues) {
+	p := st.Pools.At(pool)
+	v.sides = [2]tokenView{viewToken(st, p.Currency0), viewToken(st, p.Currency1)}
+	v.at = viewPool(p, &v.sides[0], &v.sides[1])
+	v.badDecimals = st.Tokens.At(p.Currency0).BadDecimals || st.Tokens.At(p.Currency1).BadDecimals
+	return v
+}
+
+// Position fills m as the function of that name does, but for the prices of an open
+// position, which all of the pool have in common: see OpenPrices. p is one of the pool's.
+func (v *PoolValues) Position(st *market.State, p *market.Position, m *Metrics) {
+	r := row{st: st, position: p, at: v.at, sides: v.both(), valuation: valuation{f: &m.Figures}}
+	r.measure(m, v.badDecimals)
+}
+
+func (v *PoolValues) both() [2]*tokenView { return [2]*tokenView{&v.sides[0], &v.sides[1]} }
+
+// measure fills m, whose Figures are those of r, as PoolValues.Position does.
+func (r *row) measure(m *Metrics, badDecimals bool) {
+	r.findSurroundings()
 	r.rank()
 
-	sums := st.Sums(r.position)
+	sums := r.st.Sums(r.position)
 	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
 	m.Uncollected = Amounts{r.fees, m.PendingFeesUsd}
 	m.Deposits = Amounts{[2]clmath.U256{sums.Deposited0, sums.Deposited1}, m.DepositsUsd}
 	m.Withdrawals = Amounts{[2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1}, m.WithdrawalsUsd}
 	m.Collected = Amounts{[2]clmath.U256{sums.Collected0, sums.Collected1}, m.CollectedUsd}
-	m.Price, m.NativeUsd = r.legPrices(), r.shownNative()
-	r.setRange(m)
+
+	if !m.Open {
+		m.Price, m.NativeUsd = r.legPrices(), r.shownNative()
+	}
+	r.setRange(m, badDecimals)
 }
 
 // setRange sets what a row says of its range.
-func (r *row) setRange(m *Metrics) {
+func (r *row) setRange(m *Metrics, badDecimals bool) {
 	m.TimeInRange = market.Unknown
-	if inRange, open, ok := r.st.SecondsInRange(r.position); ok && open > 0 {
+	if inRange, open, ok := r.secondsInRange(); ok && open > 0 {
 		m.TimeInRange = float64(inRange) / float64(open)
 	}
 
-	p, pool := r.position, r.pool
-	if r.f.Open {
-		m.PriceLower = PriceAt(r.st, pool, &r.lower.SqrtPriceX96)
-		m.PriceUpper = PriceAt(r.st, pool, &r.upper.SqrtPriceX96)
-		return
+	m.PriceLower, m.PriceUpper = market.Unknown, market.Unknown
+	switch p := r.position; {
+	case badDecimals:
+	case r.f.Open:
+		m.PriceLower = r.priceAt(&r.lower.SqrtPriceX96)
+		m.PriceUpper = r.priceAt(&r.upper.SqrtPriceX96)
+	default:
+		// A closed position has no ticks to read the prices from.
+		lower, upper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
+		m.PriceLower, m.PriceUpper = r.priceAt(&lower), r.priceAt(&upper)
 	}
-	// A closed position has no ticks to read the prices from.
-	lower, upper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
-	m.PriceLower, m.PriceUpper = PriceAt(r.st, pool, &lower), PriceAt(r.st, pool, &upper)
+}
+
+// secondsInRange is SecondsInRange of the State.
+func (r *row) secondsInRange() (inRange, open uint32, ok bool) {
+	switch {
+	case r.at.quarantined:
+		return 0, 0, false
+	case !r.f.Open:
+		return r.position.SecondsInRange(r.at.tick, 0, 0, 0)
+	}
+	return r.position.SecondsInRange(r.at.tick, uint32(r.st.Now()), r.lower.SecondsOutside,
+		r.upper.SecondsOutside)
+}
+
+// priceAt is PriceAt of tokens whose decimals are known.
+func (r *row) priceAt(sqrtPriceX96 *clmath.U256) float64 {
+	return priceOf(approx(sqrtPriceX96), r.unitOf(0), r.unitOf(1))
 }
 
 // legs are the two amounts of a group, raw, as floats.
@@ -118,36 +178,22 @@ type row struct {
 	principal, fees [2]clmath.U256
 }
 
-// rowOf takes what the row of position i is computed from, its tokens into views.
-func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
-	r := row{st: st, position: st.Positions.At(i), valuation: valuation{f: f}}
-	r.pool = st.Pools.At(r.position.Pool)
+// findSurroundings takes what the row of an open position is computed from besides.
+func (r *row) findSurroundings() {
 	if r.position.IsOpen() {
-		r.surroundings = surroundingsOf(st, r.position)
+		r.surroundings = surroundingsOf(r.st, r.position)
 	}
-	r.sides, r.at = viewSides(st, r.pool, views)
-	return r
-}
-
-// viewSides takes what a row is computed from of its pool, the tokens into views.
-func viewSides(
-	st *market.State, p *market.Pool, views *[2]tokenView,
-) (sides [2]*tokenView, at poolView) {
-	*views = [2]tokenView{viewToken(st, p.Currency0), viewToken(st, p.Currency1)}
-	sides = [2]*tokenView{&views[0], &views[1]}
-	return sides, viewPool(p, sides[0], sides[1])
 }
 
 // OpenPrices returns the prices that the rows of a pool's open positions have, those of
 // its legs and of the native currency.
-func OpenPrices(st *market.State, pool uint32) (legs [2]market.Price, nativeUsd float64) {
-	var views [2]tokenView
+func (v *PoolValues) OpenPrices(
+	st *market.State, pool uint32,
+) (legs [2]market.Price, nativeUsd float64) {
 	r := row{
-		st: st, position: &market.Position{Pool: pool},
-		surroundings: surroundings{pool: st.Pools.At(pool)},
-		valuation:    valuation{f: &Figures{Open: true}},
+		st: st, position: &market.Position{Pool: pool}, at: v.at, sides: v.both(),
+		valuation: valuation{f: &Figures{Open: true}},
 	}
-	r.sides, r.at = viewSides(st, r.pool, &views)
 	r.choosePrices()
 	return r.legPrices(), r.shownNative()
 }
