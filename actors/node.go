@@ -19,6 +19,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // ChainSpec is a chain to run and where its events come from.
@@ -71,6 +72,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			snapshotEvery: spec.SnapshotEvery,
 		}
 		a.config.Beside = a.beside
+		a.config.Ledger.Pause = pace.New(board.Requests).Pause
 		n.spawn(a)
 		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
 		if source, ok := spec.Feed.(contracts); ok {

@@ -167,8 +167,14 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 	if s.mode.Moves() {
 		length = max(length, generations*s.Refresh)
 	}
-	_, err = s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
-	return err
+	before := s.readDelays()
+	r, err := s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
+	if err != nil {
+		return err
+	}
+	after := s.readDelays()
+	after.setSince(&before, r, out)
+	return nil
 }
 
 // runOverload asks three times as much as the node can answer, and looks at

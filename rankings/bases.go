@@ -20,6 +20,7 @@ type baseFinder struct {
 	ranked []uint32     // the rows that have a rank
 	coder  block.Relative
 	buf    []byte
+	pause  func()
 }
 
 // nearRows is how far from its old rank most rows are when prices have moved, so that
@@ -54,9 +55,13 @@ func (f *baseFinder) near(first, end int) []block.Base {
 		to = from + block.MaxBases
 	}
 	for i := from; i < to; i++ {
-		if !f.read[i] && !f.readBase(i) {
+		if f.read[i] {
+			continue
+		}
+		if !f.readBase(i) {
 			return nil
 		}
+		f.pause()
 	}
 	return f.bases[from:to]
 }

@@ -39,7 +39,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 	o := newOrderBuilder(prev, v, pause)
 	defer o.release()
 	b.bases = &o.bases
-	b.bases.leaves, b.bases.chain = leaves, st.Chain
+	b.bases.leaves, b.bases.chain, b.bases.pause = leaves, st.Chain, pause
 	kept := compareOrders(prev, v, pause)
 	for id := range orderCount {
 		if kept.has(id) {

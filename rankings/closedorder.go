@@ -29,8 +29,9 @@ func (c *closedIDs) at(id orderID) *[]uint32 { return &c.by[id-closedPnl] }
 const changedShare = 16
 
 // repairClosed returns an order of closed positions of v, made from that of prev, or nil
-// if it has to be sorted.
-func repairClosed(prev, v *View, id orderID) []uint32 {
+// if it has to be sorted. To find where a row belongs reads a dozen others, which are hardly
+// ever in the processor's cache, so it pauses after each.
+func repairClosed(prev, v *View, id orderID, pause func()) []uint32 {
 	c := v.columns
 	ids := *c.closedIDs.at(id)
 	if ids == nil || len(c.closedIDs.changed) > len(ids)/changedShare {
@@ -46,6 +47,7 @@ func repairClosed(prev, v *View, id orderID) []uint32 {
 		if !c.open.Has(row) {
 			e.insert(v.sortKey(id, row), row)
 		}
+		pause()
 	}
 	for row := n; row < before; row++ { // a reorganisation took it away
 		if !prev.columns.open.Has(row) {

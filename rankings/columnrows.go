@@ -105,11 +105,14 @@ func (f *columnBuilder) shareColumns(open uint32) {
 
 	if !f.sharesMinted {
 		f.mintedAt = make([]uint32, open)
+		f.pause()
 	}
 	if !f.sharesClosed {
-		f.closedPnl, f.closedAge = make([]float64, closed), make([]uint32, closed)
+		f.closedPnl = make([]float64, closed)
+		f.pause()
+		f.closedAge = make([]uint32, closed)
+		f.pause()
 	}
-	f.pause()
 }
 
 // setMinted sets when the open row at a place was minted.

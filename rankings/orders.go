@@ -47,7 +47,7 @@ func (o *orderBuilder) release() {
 		return
 	}
 	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
-	o.bases.leaves, o.bases.bases = nil, nil
+	o.bases.leaves, o.bases.bases, o.bases.pause = nil, nil, nil
 	spare.Store(o)
 }
 
@@ -68,7 +68,7 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 
 // buildClosed repairs the order of the generation before, if it has one.
 func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) uint64) {
-	if ids = repairClosed(o.prev, o.view, id); ids == nil {
+	if ids = repairClosed(o.prev, o.view, id, o.pause); ids == nil {
 		o.wide = true
 		ids, key = o.sortRows(id)
 		*o.view.columns.closedIDs.at(id) = append(make([]uint32, 0, len(ids)+spareClosed), ids...)

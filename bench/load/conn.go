@@ -17,6 +17,7 @@ type conn struct {
 	busy bool
 	part *Part
 	due  time.Duration // when the request should have been sent
+	late time.Duration // how long after that it was at most, by fault of the client
 	out  []byte        // the request
 
 	started []byte // of a head that came in pieces

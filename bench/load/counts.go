@@ -14,6 +14,7 @@ import (
 type Counts struct {
 	report.Measure                         // rates and latencies only of a Result
 	Histogram      *hdrhistogram.Histogram // of latencies, in microseconds
+	Late           *hdrhistogram.Histogram // what the client may have added to each
 	Series         []report.Point          // the same over time, a point every tickLength
 	bytes          uint64                  // bodies of good answers
 
@@ -32,6 +33,7 @@ const (
 func newCounts(length time.Duration) Counts {
 	c := Counts{
 		Histogram: hdrhistogram.New(1, slowest, digits),
+		Late:      hdrhistogram.New(1, slowest, digits),
 		Series:    make([]report.Point, (length+tickLength-1)/tickLength),
 		Answers:   report.Answers{Statuses: map[int]uint64{}},
 	}
@@ -69,12 +71,19 @@ func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 
 	c.Requests++
 	c.bytes += uint64(length)
-	if err := c.Histogram.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
-		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
-	}
+	record(c.Histogram, took)
 	tick := &c.Series[min(int(at/tickLength), len(c.Series)-1)]
 	tick.PerSecond += float64(time.Second / tickLength)
 	tick.Slowest = max(tick.Slowest, took.Microseconds())
+}
+
+// countLate enters how late the client was, at most, with a request and its answer.
+func (c *Counts) countLate(late time.Duration) { record(c.Late, late) }
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	if err := h.RecordValue(min(max(d.Microseconds(), 1), slowest)); err != nil {
+		panic("BUG: a clamped time is outside of its histogram: " + err.Error())
+	}
 }
 
 // addCounts enters what a worker counted in the same stretch of time.
@@ -83,6 +92,7 @@ func (c *Counts) addCounts(o *Counts) {
 	c.Refused += o.Refused
 	c.bytes += o.bytes
 	c.Histogram.Merge(o.Histogram)
+	c.Late.Merge(o.Late)
 	for i := range c.Series {
 		c.Series[i].PerSecond += o.Series[i].PerSecond
 		c.Series[i].Slowest = max(c.Series[i].Slowest, o.Series[i].Slowest)

@@ -62,6 +62,9 @@ var percents = []float64{
 	99.99, 100,
 }
 
+// latePercents are those of how late the client was.
+var latePercents = []float64{99, 99.9, 100}
+
 // measure derives rates and latencies from what was counted, and from the CPU times
 // of so many threads that asked, less what they polled for nothing, and of the server.
 func (r *Result) measure(workers int, client, server time.Duration) {
@@ -73,6 +76,9 @@ func (r *Result) measure(workers int, client, server time.Duration) {
 
 	for _, p := range percents {
 		r.Latency = append(r.Latency, report.Percentile{Percent: p, Micros: r.Quantile(p).Microseconds()})
+	}
+	for _, p := range latePercents {
+		r.ClientLate = append(r.ClientLate, report.Percentile{Percent: p, Micros: r.Late.ValueAtPercentile(p)})
 	}
 }
 

@@ -26,6 +26,7 @@ type worker struct {
 	random *rand.Rand
 
 	pace     Pace
+	looked   time.Duration // until then, what was due was sent and what had come was read
 	sent     uint64
 	inFlight int
 	sample   time.Duration // when the next response is looked at
@@ -94,6 +95,9 @@ func (w *worker) askUntilEnd() {
 
 		wait := w.waitMillis(asking)
 		n, err := unix.EpollWait(w.epoll, w.events, wait)
+		if wait != 0 {
+			w.looked = w.now()
+		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			w.err = fmt.Errorf("cannot wait for answers: %w", err)
 			return
@@ -104,6 +108,7 @@ func (w *worker) askUntilEnd() {
 		for _, e := range w.events[:max(n, 0)] {
 			w.readAnswer(int(e.Fd))
 		}
+		w.looked = now
 	}
 
 	w.Unanswered += uint64(w.inFlight)
@@ -171,9 +176,11 @@ func (w *worker) ask(index int, due, now time.Duration) {
 
 	w.sent++
 	w.inFlight++
+	sent := w.now()
 	if w.pace == 0 {
-		c.due = w.now()
+		c.due = sent
 	}
+	c.late = sent - max(c.due, w.looked)
 	if err := c.sendRequest(); err != nil {
 		w.drop(index, err)
 	}
@@ -211,6 +218,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
 	if now >= w.cfg.Warmup && now <= w.end {
 		w.countLatency(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
+		w.countLate(c.late + now - w.looked)
 	}
 	if c.uncharged() && w.cfg.Free != nil && w.cfg.Free(c.body) {
 		w.Free++

@@ -59,6 +59,18 @@ func processCPU(pid int) time.Duration {
 	return max(fine, time.Duration(s.UTime+s.STime)*tick) + time.Duration(s.CUTime+s.CSTime)*tick
 }
 
+// Waits returns how long the threads of a process, of those that there are, have been
+// ready to run without a core.
+func Waits(pid int) (sum time.Duration) {
+	threads, _ := procfs.AllThreads(pid) // none when it has ended meanwhile
+	for _, t := range threads {
+		if on, err := t.Schedstat(); err == nil {
+			sum += time.Duration(on.WaitingNanoseconds)
+		}
+	}
+	return sum
+}
+
 // Reading is what a process holds and has written.
 type Reading struct {
 	Resident, Peak uint64 // bytes of memory, now and the most there ever was

@@ -87,6 +87,9 @@ type Measure struct {
 	Requests     uint64       `json:"requests"`
 	Refused      uint64       `json:"refused"` // other answers, in the same time
 	Latency      []Percentile `json:"latency"`
+	// ClientLate is how late the client was, at most, with requests and answers: what it may
+	// have added to their latency.
+	ClientLate []Percentile `json:"clientLate"`
 }
 
 // Percentile is one point of a latency distribution.
@@ -96,8 +99,10 @@ type Percentile struct {
 }
 
 // At returns the latency at a percentile, in milliseconds; 0: not measured.
-func (m *Measure) At(percent float64) float64 {
-	for _, p := range m.Latency {
+func (m *Measure) At(percent float64) float64 { return millisAt(m.Latency, percent) }
+
+func millisAt(points []Percentile, percent float64) float64 {
+	for _, p := range points {
 		if p.Percent >= percent {
 			return float64(p.Micros) / 1e3
 		}
@@ -185,6 +190,7 @@ func (s *Scenario) PlusMinus() string {
 const (
 	busyClient = 0.95 // of its cores: throughputs say nothing about the server
 	otherCores = 0.10 // used by other processes
+	lateClient = 0.20 // of the p99 of an open loop, which the client may have added itself
 )
 
 // Saturated reports whether the client was at its limit.
@@ -201,6 +207,9 @@ func (s *Scenario) Flags() (flags []string) {
 	}
 
 	add(s.Saturated(), "the client was at its limit: compare CPU, not throughput")
+	late := millisAt(s.Node.ClientLate, 99)
+	add(s.Rate > 0 && late > lateClient*s.Node.At(99),
+		"the client was up to %.2f ms late with 99 %% of the requests", late)
 	add(s.Other > otherCores, "other processes used %.2f cores", s.Other)
 	add(s.CacheShare > 0, "%.0f %% of the pages came from the page cache", 100*s.CacheShare)
 	add(s.Node.Refused > 0, "%d answers were refused, which is no throughput", s.Node.Refused)

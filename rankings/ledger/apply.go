@@ -184,6 +184,7 @@ func (l *Ledger) applyBlock(b *market.Block) error {
 			if err := l.applyEvent(b.Logs[i].Event); err != nil {
 				return err
 			}
+			l.pause()
 		}
 
 		if err := l.checkMovesDone(); err != nil {

@@ -97,6 +97,7 @@ func (l *Ledger) fillStaleDays() {
 		l.isStale[i] = false
 		if l.st.Days.At(i).Day == l.day {
 			l.fillDayEnd(i, Days.note(l, i))
+			l.pause()
 		}
 	}
 	l.staleDays = l.staleDays[:0]

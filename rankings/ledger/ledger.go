@@ -16,6 +16,9 @@ type Config struct {
 	Start uint64
 	// Stables are tokens that are worth 1 USD until an hour's record prices them.
 	Stables []market.Address
+	// Pause is called about every 100 µs while events are applied and while the state is
+	// frozen; nil: never.
+	Pause func()
 }
 
 // Ledger is the exact state of one chain. It has a single writer.
@@ -203,7 +206,15 @@ func (l *Ledger) Freeze() *market.State {
 	st := l.st
 	for _, j := range l.journals {
 		j.freeze(&st)
+		l.pause()
 	}
 	st.TickLists = l.tickRefs.freeze()
+	l.pause()
 	return &st
+}
+
+func (l *Ledger) pause() {
+	if l.cfg.Pause != nil {
+		l.cfg.Pause()
+	}
 }
