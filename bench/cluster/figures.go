@@ -16,7 +16,7 @@ import (
 	"tidemark/bench/process"
 )
 
-// FigureSettings say what to measure clusters on. Every field is required.
+// FigureSettings say what to measure clusters on. Every field but Profiles is required.
 type FigureSettings struct {
 	NATSServer string // path of the program
 	Corpus     string // of one chain
@@ -24,6 +24,7 @@ type FigureSettings struct {
 	Refresh    time.Duration
 	Rounds     int           // in which sides of a comparison take turns
 	Length     time.Duration // of one round
+	Profiles   string        // directory for CPU profiles of refreshes; empty: none
 	Out        io.Writer     // for the figures
 	Progress   io.Writer
 }

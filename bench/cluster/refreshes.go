@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -42,7 +44,7 @@ func (f *figures) measureRefreshes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compared, err := f.measureCost(ctx, writer, single)
+	compared, err := f.measureCost(ctx, "compared", writer, single)
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (f *figures) measureRefreshes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	followed, err := f.measureCost(ctx, writer, follower)
+	followed, err := f.measureCost(ctx, "followed", writer, follower)
 	if err != nil {
 		return err
 	}
@@ -113,14 +115,18 @@ const (
 )
 
 // measureCost measures the refreshes of a writer one by one, and another node beside it,
-// once they do nothing else.
-func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) (pairs []pair, err error) {
+// once they do nothing else. name is that of their profiles.
+func (f *figures) measureCost(
+	ctx context.Context, name string, writer, other *process.Node,
+) (pairs []pair, err error) {
 	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh // twice, to be quiet
 	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
 	defer cancel()
 	if err := f.awaitQuiet(ctx, writer, other); err != nil {
 		return nil, err
 	}
+	profiled := f.profile(name, writer, other)
+	defer func() { err = errors.Join(err, profiled()) }()
 
 	was := [2]reading{read(writer), read(other)}
 	for len(pairs) < f.Refreshes {
@@ -135,6 +141,22 @@ func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) 
 		was = is
 	}
 	return pairs, nil
+}
+
+// profile keeps CPU profiles of the refreshes of two nodes, if wanted. The function that it
+// returns waits for them.
+func (f *figures) profile(name string, writer, other *process.Node) (wait func() error) {
+	if f.Profiles == "" {
+		return func() error { return nil }
+	}
+
+	length, results := time.Duration(f.Refreshes)*f.Refresh, make(chan error, 2)
+	keep := func(n *process.Node, side string) {
+		results <- n.KeepProfile(length, filepath.Join(f.Profiles, name+"-"+side+".pprof"))
+	}
+	go keep(writer, "writer")
+	go keep(other, "other")
+	return func() error { return errors.Join(<-results, <-results) }
 }
 
 const (
