@@ -28,59 +28,55 @@ func (f *figures) brisk() *corpus.Node {
 	return n
 }
 
-// measureRefreshes measures refreshes of a node alone beside those of a node in a cluster,
-// and these beside the follower that takes them. Both of a pair run at the same time, so
-// that what else the machine does slows both.
-func (f *figures) measureRefreshes(ctx context.Context) error {
-	if err := f.startServers(ctx); err != nil {
+// measureBeside measures refreshes of a node in a cluster beside those of a node alone. Both
+// of a pair run at the same time, so that what else the machine does slows both.
+func (f *figures) measureBeside(ctx context.Context) error {
+	pairs, err := f.measurePair(ctx, "beside", alone)
+	if err != nil {
 		return err
 	}
+
+	f.printSide("node of a cluster", pairs, pair.writer)
+	f.printSide("node alone, at the same time", pairs, pair.other)
+	ratios := sorted(pairs, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
+	f.checkMedian(ratios, refreshShare,
+		"refresh in a cluster, less the append, beside one without at the same time")
+	cpu := sorted(pairs, func(p pair) float64 { return p[0].cpu / p[1].cpu })
+	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
+		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+	return nil
+}
+
+// measureFollower measures the cuts of a follower beside the refreshes that made them.
+func (f *figures) measureFollower(ctx context.Context) error {
+	pairs, err := f.measurePair(ctx, "follower", nodeName(1))
+	if err != nil {
+		return err
+	}
+
+	f.printSide("writer", pairs, pair.writer)
+	f.printSide("its follower", pairs, pair.other)
+	shares := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
+	return nil
+}
+
+// measurePair measures the writer beside another node, and stops both.
+func (f *figures) measurePair(ctx context.Context, name, other string) (pairs []pair, err error) {
 	market := f.brisk()
 	writer, err := f.start(ctx, nodeName(0), market)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	single, err := f.start(ctx, alone, market)
-	if err != nil {
-		return err
+	beside, err := f.start(ctx, other, market)
+	if err == nil {
+		pairs, err = f.measureCost(ctx, name, writer, beside)
 	}
-	compared, err := f.measureCost(ctx, "compared", writer, single)
-	if err != nil {
-		return err
+	if err = errors.Join(err, f.stopNodes()); err != nil {
+		return nil, err
 	}
-	f.nodes = slices.DeleteFunc(f.nodes, func(n *process.Node) bool { return n == single })
-	if err := single.Stop(); err != nil {
-		return err
-	}
-
-	follower, err := f.start(ctx, nodeName(1), market)
-	if err != nil {
-		return err
-	}
-	followed, err := f.measureCost(ctx, "followed", writer, follower)
-	if err != nil {
-		return err
-	}
-
-	f.printRefreshes(compared, followed)
-	return f.stopNodes()
-}
-
-func (f *figures) printRefreshes(compared, followed []pair) {
-	fmt.Fprintf(f.Out, "%d positions, %d refreshes a figure\n", f.record.Spec.Positions, f.Refreshes)
-	f.printSide("node of a cluster", compared, pair.writer)
-	f.printSide("node alone, at the same time", compared, pair.other)
-	f.printSide("writer", followed, pair.writer)
-	f.printSide("its follower", followed, pair.other)
-
-	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
-	ratios := sorted(compared, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
-	f.checkMedian(ratios, refreshShare,
-		"refresh in a cluster, less the append, beside one without at the same time")
-	cpu := sorted(compared, func(p pair) float64 { return p[0].cpu / p[1].cpu })
-	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
-		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+	fmt.Fprintf(f.Out, "%d positions, %d refreshes\n", f.record.Spec.Positions, len(pairs))
+	return pairs, nil
 }
 
 // printSide prints what refreshes of one side took in the median.
