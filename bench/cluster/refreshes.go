@@ -68,10 +68,12 @@ func (f *figures) measurePair(ctx context.Context, name, other string) (pairs []
 	if err != nil {
 		return nil, err
 	}
+
 	beside, err := f.start(ctx, other, market)
 	if err == nil {
 		pairs, err = f.measureCost(ctx, name, writer, beside)
 	}
+
 	if err = errors.Join(err, f.stopNodes()); err != nil {
 		return nil, err
 	}
