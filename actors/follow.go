@@ -144,10 +144,15 @@ func (a *chainActor) nextCut() uint64 {
 	return place.Number + 1
 }
 
-// promote makes this node the writer of the chain.
+// promote makes this node the writer of the chain. One whose store is damaged takes the
+// chain from a snapshot instead, and another one writes meanwhile.
 func (a *chainActor) promote() {
+	if err := a.chain.Promote(pace.New(a.board.Requests).Pause); err != nil {
+		a.log.Error("this node cannot write the chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.recoverFrom(err)
+		return
+	}
 	a.log.Info("this node writes the chain", "chain", a.config.Ledger.Chain, "after", a.nextCut()-1)
-	a.chain.Promote(pace.New(a.board.Requests).Pause)
 	a.pause, a.snapshot.due = 0, time.Time{}
 	a.tellFollowers()
 	a.startFetch()

@@ -49,18 +49,9 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 	}
 
 	done := make(chan error, 1)
-	go func() { done <- s.keepProfile(name) }()
+	go func() { done <- s.node.KeepProfile(s.Length, filepath.Join(s.Profiles, name+".pprof")) }()
 	r, err := s.ask(ctx, cfg)
 	return r, errors.Join(err, <-done)
-}
-
-func (s *suite) keepProfile(name string) error {
-	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
-	a, err := process.Ask(s.node.Ops, path, "")
-	if err != nil {
-		return err
-	}
-	return keepFile(s.Profiles, name+".pprof", a.Body)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"tidemark/bench/load"
+	"tidemark/bench/process"
 )
 
 const (
@@ -85,13 +85,5 @@ func (s *suite) keepHistogram(name string, r *load.Result) error {
 	var text bytes.Buffer
 	const microsPerMilli = 1000
 	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
-	return errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes()))
-}
-
-func keepFile(dir, name string, content []byte) error {
-	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
-	if err != nil {
-		return fmt.Errorf("cannot keep %s: %w", name, err)
-	}
-	return nil
+	return errors.Join(err, process.KeepFile(filepath.Join(s.Histograms, name+".hgrm"), text.Bytes()))
 }

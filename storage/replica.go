@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"tidemark/rankings/field"
-	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
@@ -16,16 +15,15 @@ import (
 // with that batch. A node that follows another one applies the batches of that
 // node's commits instead of events.
 //
-// A Replica has no leaves and no series, because a State has neither.
+// A Replica has no leaves and no series, because a State has neither, and no undos: who
+// becomes the writer reads them from the store.
 //
 // It has a single writer. The States that it returns never change.
 type Replica struct {
 	chain  market.ChainID
 	cut    *Restored // nil: there is no cut
-	undos  []*ledger.Undo
 	tables []replicated
 	lists  market.Table[market.TickList]
-	basis  undoBasis
 	err    error // of a batch that failed and left the tables half changed
 }
 
@@ -49,9 +47,6 @@ func (s *Store) Replica(chain market.ChainID, cut *Restored) (r *Replica, err er
 	st := &market.State{Chain: chain}
 	if cut != nil {
 		cut.Warm(func() bool { return false })
-		if r.undos, err = s.Undos(chain); err != nil {
-			return nil, err
-		}
 		st = cut.State
 	}
 	r.thaw(st)
@@ -61,9 +56,6 @@ func (s *Store) Replica(chain market.ChainID, cut *Restored) (r *Replica, err er
 // Cut returns the cut after the last batch, nil if there is none. Its State is
 // warm.
 func (r *Replica) Cut() *Restored { return r.cut }
-
-// Undos returns the undos of the chain, oldest first.
-func (r *Replica) Undos() []*ledger.Undo { return r.undos }
 
 // thaw makes the tables of st the ones that the next batch changes.
 func (r *Replica) thaw(st *market.State) {
@@ -88,7 +80,7 @@ func (r *Replica) ApplyBatch(batch []byte) error {
 }
 
 func (r *Replica) applyBatch(batch []byte) error {
-	b := replicaBatch{r: r, days: make(batchDays), dropped: make(map[uint64]bool)}
+	b := replicaBatch{r: r, days: make(batchDays)}
 	if r.cut != nil {
 		b.directory, b.whole = r.cut.Directory, r.cut.whole
 	}

@@ -22,14 +22,7 @@ type replicaBatch struct {
 	hasHead   bool
 	reset     bool // the chain was dropped
 	directory []byte
-	whole     []byte          // the directory of which there are deltas
-	dropped   map[uint64]bool // undos, by block
-	undos     []undoRecord    // newest first, as they are written
-}
-
-type undoRecord struct {
-	to    uint64
-	value []byte
+	whole     []byte // the directory of which there are deltas
 }
 
 // splitKey returns the kind of a key and what follows it.
@@ -90,9 +83,6 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 	case !known || len(tail) != l.tail:
 		return errors.New("unknown key")
 	case op == pebble.InternalKeyKindDelete:
-		if k == kindUndo {
-			b.dropped[binary.BigEndian.Uint64(tail)] = true
-		}
 		return nil
 	}
 
@@ -110,8 +100,6 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 		return err
 	case kindPatch:
 		return b.r.applyPatch(value)
-	case kindUndo:
-		b.undos = append(b.undos, undoRecord{binary.BigEndian.Uint64(tail), value})
 	}
 	if l.table >= 0 {
 		part := 0
@@ -134,7 +122,7 @@ func (b *replicaBatch) deleteRange(from, to []byte) error {
 	case string(from) == string(appendChain(nil, chain)) &&
 		string(to) == string(appendChainEnd(nil, chain)):
 		b.reset, b.directory, b.whole = true, nil, nil
-		b.r.cut, b.r.undos = nil, nil
+		b.r.cut = nil
 		b.r.thaw(&market.State{Chain: chain})
 	case isPrune(chain, from, to):
 	default:
@@ -161,44 +149,10 @@ func (b *replicaBatch) makeCut() error {
 	b.r.tables[statsIndex].freeze(st)
 
 	b.r.sortTicks(st)
-	if err := b.readUndos(st); err != nil {
-		return err
-	}
 	b.r.cut = &Restored{
 		State: st, Generation: h.Generation, Published: h.PublishedAt,
 		Directory: b.directory, whole: b.whole, Confirmed: h.Confirmed,
 	}
-	return nil
-}
-
-// readUndos reads the undos of the batch. They are newer than all earlier ones,
-// and the batch has them newest first, because each is coded against newer ones.
-func (b *replicaBatch) readUndos(st *market.State) error {
-	gone := b.dropped
-	for _, record := range b.undos {
-		gone[record.to] = true // the block was replaced in a reorganisation
-	}
-	kept := slices.DeleteFunc(slices.Clone(b.r.undos), func(u *ledger.Undo) bool {
-		return gone[u.To]
-	})
-
-	basis := &b.r.basis
-	basis.reset(st)
-	defer basis.reset(new(market.State)) // release the rows
-	added := make([]*ledger.Undo, 0, len(b.undos))
-	for _, record := range b.undos {
-		u := &ledger.Undo{To: record.to}
-		c := field.Reader(record.value)
-		basis.code(&c, u)
-		if err := c.Done(); err != nil {
-			return fmt.Errorf("undo of block %d: %w", u.To, err)
-		}
-		basis.advance(u)
-		added = append(added, u)
-	}
-
-	slices.Reverse(added)
-	b.r.undos = append(kept, added...)
 	return nil
 }
 

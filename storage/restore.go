@@ -98,9 +98,15 @@ func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
 	if r == nil {
 		return nil, err
 	}
-	undos, err = s.readUndos(r.State)
-	if err != nil {
-		return nil, s.reportDamage(chain, "undos", err)
+	return s.UndosBefore(r.State)
+}
+
+// UndosBefore is Undos of the chain of st, which is the State of its last cut and may be in
+// memory.
+func (s *Store) UndosBefore(st *market.State) (undos []*ledger.Undo, err error) {
+	defer catchDamage(&err)
+	if undos, err = s.readUndos(st); err != nil {
+		return nil, s.reportDamage(st.Chain, "undos", err)
 	}
 	return undos, nil
 }

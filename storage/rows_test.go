@@ -55,6 +55,14 @@ func TestRecordsThatAreCutShort(t *testing.T) {
 		t.Errorf("of undos that were cut: %d, %v; want the damage", len(undos), err)
 	}
 
+	r, err := s.Restore(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if undos, err := s.UndosBefore(r.State); !errors.As(err, &damage) || undos != nil {
+		t.Errorf("of undos before a State that were cut: %d, %v; want the damage", len(undos), err)
+	}
+
 	line := seriesFor(ledger.PoolDays)
 	if cutShort(t, s, line.kind) == 0 {
 		t.Fatal("there is no day to cut")

@@ -175,15 +175,24 @@ func (c *Chain) showCut(
 }
 
 // Promote makes this node the writer of the chain. It must have taken every cut of the
-// writer before it. pause is called every 100 µs or so of work.
-func (c *Chain) Promote(pause func()) {
-	cut, undos := c.replica.Cut(), c.replica.Undos()
+// writer before it. pause is called every 100 µs or so of work. After an error, which is
+// damage of the store, the chain follows as before.
+func (c *Chain) Promote(pause func()) error {
+	cut := c.replica.Cut()
+	var undos []*ledger.Undo
+	if cut != nil {
+		var err error
+		if undos, err = c.store.UndosBefore(cut.State); err != nil {
+			return err
+		}
+	}
+
 	c.following, c.replica = false, nil
 	c.status.Role = rankings.Writer
 	c.generation = c.store.LastGeneration(c.ID())
 	if cut == nil {
 		c.beginAnew()
-		return
+		return nil
 	}
 
 	c.generation = max(c.generation, cut.Generation)
@@ -191,6 +200,7 @@ func (c *Chain) Promote(pause func()) {
 	c.everything = c.view == nil || c.view.State != cut.State // the view may be of an earlier cut
 	c.confirmed = confirmation{}
 	c.publishStatus()
+	return nil
 }
 
 // continueFrom makes the ledger that continues from st, all of which is in memory.

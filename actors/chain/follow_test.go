@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 )
 
 // shared is what the writer of a chain has committed.
@@ -54,9 +56,16 @@ func newShared(t *testing.T) (s *shared, writer, follower *stage) {
 	writer = (&stage{tee: s.tee, follows: true}).start(t, days)
 	follower = (&stage{tee: s.tee, follows: true}).start(t, days)
 	writer.load()
-	writer.chain.Promote(func() {})
+	writer.promote()
 	follower.load()
 	return s, writer, follower
+}
+
+func (s *stage) promote() {
+	s.t.Helper()
+	if err := s.chain.Promote(func() {}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // sameRows compares the pages that two stages serve.
@@ -167,7 +176,7 @@ func TestFollowerAnswersAsTheWriter(t *testing.T) {
 	// The other one writes from here on.
 	last := writer.chain.generation
 	follower.chain.External, follower.now = writer.chain.External, writer.now
-	follower.chain.Promote(func() {})
+	follower.promote()
 	follower.turn(10 * time.Minute)
 	if got := follower.chain.generation; got != last+1 {
 		t.Errorf("the new writer publishes generation %d after %d", got, last)
@@ -195,7 +204,7 @@ func TestFollowerOverAnHour(t *testing.T) {
 		s.catchUp(follower)
 		sameContent(t, writer, follower)
 
-		follower.chain.Promote(func() {})
+		follower.promote()
 		if err := writer.store.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -353,13 +362,35 @@ func TestDropIsFollowed(t *testing.T) {
 		t.Error("the follower serves a chain that was dropped")
 	}
 
-	follower.chain.Promote(func() {})
+	follower.promote()
 	follower.now = writer.now
 	follower.follow()
 	follower.refresh()
 	if got := follower.chain.generation; got != last+1 {
 		t.Errorf("the next generation is %d; want %d", got, last+1)
 	}
+}
+
+// A node that cannot read what a revert needs does not write the chain: its store says that
+// the chain is damaged, and it is to take it from the others.
+func TestPromotionOfDamage(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	undo := "\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + // a batch of one record
+		"\x01\x0b\x01\x01\x30\x00\x00\x00\x00\x00\x00\x00\x01\x05short"
+	if err := follower.store.Follow(1, []byte(undo), []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+
+	var damage *storage.Damage
+	if err := follower.chain.Promote(func() {}); !errors.As(err, &damage) || !follower.chain.Following() {
+		t.Errorf("it follows: %t, %v", follower.chain.Following(), err)
+	}
+	if follower.store.Damaged(1) == nil {
+		t.Error("the damage is forgotten")
+	}
+	sameRows(t, writer, follower)
 }
 
 // A follower shows how far the data is that it took, when the writer indexed it, and after
@@ -389,7 +420,7 @@ func TestFollowerShowsItsState(t *testing.T) {
 		b.LastIndexed != a.LastIndexed || b.ChainHead != a.LastIndexed {
 		t.Errorf("the follower shows %+v; the writer %+v", b, a)
 	}
-	follower.chain.Promote(func() {})
+	follower.promote()
 	if c, _ := follower.board.Load().Chain(1); c.Status.Role != rankings.Writer || c.View != two.View {
 		t.Errorf("after a promotion the role is %s, with another view: %t", c.Status.Role, c.View != two.View)
 	}

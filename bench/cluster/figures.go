@@ -16,7 +16,8 @@ import (
 	"tidemark/bench/process"
 )
 
-// FigureSettings say what to measure clusters on. Every field is required.
+// FigureSettings say what to measure clusters on. Every field but
+// Profiles is required.
 type FigureSettings struct {
 	NATSServer string // path of the program
 	Corpus     string // of one chain
@@ -24,6 +25,8 @@ type FigureSettings struct {
 	Refresh    time.Duration
 	Rounds     int           // in which sides of a comparison take turns
 	Length     time.Duration // of one round
+	Profiles   string        // directory for CPU profiles of refreshes; empty: none
+	Only       string        // one of Measurements, or all
 	Out        io.Writer     // for the figures
 	Progress   io.Writer
 }
@@ -48,17 +51,24 @@ type figures struct {
 	missed  []string
 }
 
+// Measurements are the names of what MeasureFigures measures.
+var Measurements = [...]string{"beside", "follower", "pages"}
+
 // MeasureFigures measures what a cluster costs: a follower beside its writer, a writer
 // beside a node alone, and pages of one to three nodes behind a balancer. The error
 // names the figures that are not reached.
 func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
 	f := &figures{FigureSettings: s}
 	defer func() { err = errors.Join(err, f.finish()) }()
-	if err := f.prepare(); err != nil {
+	if err := f.prepare(ctx); err != nil {
 		return err
 	}
-	for _, measure := range []func(context.Context) error{f.measureRefreshes, f.measurePages} {
-		if err := measure(ctx); err != nil {
+	measure := []func(context.Context) error{f.measureBeside, f.measureFollower, f.measurePages}
+	for i, name := range Measurements {
+		if s.Only != "all" && s.Only != name {
+			continue
+		}
+		if err := measure[i](ctx); err != nil {
 			return err
 		}
 	}
@@ -69,8 +79,9 @@ func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
 	return nil
 }
 
-// prepare copies the corpus twice, for a node alone and for the founder of the cluster.
-func (f *figures) prepare() (err error) {
+// prepare copies the corpus twice, for a node alone and for the founder of the cluster, and
+// starts the servers.
+func (f *figures) prepare(ctx context.Context) (err error) {
 	if f.record, err = corpus.Read(f.Corpus); err != nil {
 		return err
 	}
@@ -98,7 +109,7 @@ func (f *figures) prepare() (err error) {
 		}
 		f.keys[name == alone] = keys[0][0]
 	}
-	return nil
+	return f.startServers(ctx)
 }
 
 // alone is the name of the node that is in no cluster.

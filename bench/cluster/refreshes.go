@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,59 +28,57 @@ func (f *figures) brisk() *corpus.Node {
 	return n
 }
 
-// measureRefreshes measures refreshes of a node alone beside those of a node in a cluster,
-// and these beside the follower that takes them. Both of a pair run at the same time, so
-// that what else the machine does slows both.
-func (f *figures) measureRefreshes(ctx context.Context) error {
-	if err := f.startServers(ctx); err != nil {
+// measureBeside measures refreshes of a node in a cluster beside those of a node alone. Both
+// of a pair run at the same time, so that what else the machine does slows both.
+func (f *figures) measureBeside(ctx context.Context) error {
+	pairs, err := f.measurePair(ctx, "beside", alone)
+	if err != nil {
 		return err
 	}
+
+	f.printSide("node of a cluster", pairs, pair.writer)
+	f.printSide("node alone, at the same time", pairs, pair.other)
+	ratios := sorted(pairs, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
+	f.checkMedian(ratios, refreshShare,
+		"refresh in a cluster, less the append, beside one without at the same time")
+	cpu := sorted(pairs, func(p pair) float64 { return p[0].cpu / p[1].cpu })
+	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
+		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+	return nil
+}
+
+// measureFollower measures the cuts of a follower beside the refreshes that made them.
+func (f *figures) measureFollower(ctx context.Context) error {
+	pairs, err := f.measurePair(ctx, "follower", nodeName(1))
+	if err != nil {
+		return err
+	}
+
+	f.printSide("writer", pairs, pair.writer)
+	f.printSide("its follower", pairs, pair.other)
+	shares := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
+	return nil
+}
+
+// measurePair measures the writer beside another node, and stops both.
+func (f *figures) measurePair(ctx context.Context, name, other string) (pairs []pair, err error) {
 	market := f.brisk()
 	writer, err := f.start(ctx, nodeName(0), market)
 	if err != nil {
-		return err
-	}
-	single, err := f.start(ctx, alone, market)
-	if err != nil {
-		return err
-	}
-	compared, err := f.measureCost(ctx, writer, single)
-	if err != nil {
-		return err
-	}
-	f.nodes = slices.DeleteFunc(f.nodes, func(n *process.Node) bool { return n == single })
-	if err := single.Stop(); err != nil {
-		return err
+		return nil, err
 	}
 
-	follower, err := f.start(ctx, nodeName(1), market)
-	if err != nil {
-		return err
-	}
-	followed, err := f.measureCost(ctx, writer, follower)
-	if err != nil {
-		return err
+	beside, err := f.start(ctx, other, market)
+	if err == nil {
+		pairs, err = f.measureCost(ctx, name, writer, beside)
 	}
 
-	f.printRefreshes(compared, followed)
-	return f.stopNodes()
-}
-
-func (f *figures) printRefreshes(compared, followed []pair) {
-	fmt.Fprintf(f.Out, "%d positions, %d refreshes a figure\n", f.record.Spec.Positions, f.Refreshes)
-	f.printSide("node of a cluster", compared, pair.writer)
-	f.printSide("node alone, at the same time", compared, pair.other)
-	f.printSide("writer", followed, pair.writer)
-	f.printSide("its follower", followed, pair.other)
-
-	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
-	ratios := sorted(compared, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
-	f.checkMedian(ratios, refreshShare,
-		"refresh in a cluster, less the append, beside one without at the same time")
-	cpu := sorted(compared, func(p pair) float64 { return p[0].cpu / p[1].cpu })
-	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
-		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+	if err = errors.Join(err, f.stopNodes()); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(f.Out, "%d positions, %d refreshes\n", f.record.Spec.Positions, len(pairs))
+	return pairs, nil
 }
 
 // printSide prints what refreshes of one side took in the median.
@@ -113,14 +113,18 @@ const (
 )
 
 // measureCost measures the refreshes of a writer one by one, and another node beside it,
-// once they do nothing else.
-func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) (pairs []pair, err error) {
+// once they do nothing else. name is that of their profiles.
+func (f *figures) measureCost(
+	ctx context.Context, name string, writer, other *process.Node,
+) (pairs []pair, err error) {
 	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh // twice, to be quiet
 	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
 	defer cancel()
 	if err := f.awaitQuiet(ctx, writer, other); err != nil {
 		return nil, err
 	}
+	profiled := f.profile(name, writer, other)
+	defer func() { err = errors.Join(err, profiled()) }()
 
 	was := [2]reading{read(writer), read(other)}
 	for len(pairs) < f.Refreshes {
@@ -135,6 +139,22 @@ func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) 
 		was = is
 	}
 	return pairs, nil
+}
+
+// profile keeps CPU profiles of the refreshes of two nodes, if wanted. The function that it
+// returns waits for them.
+func (f *figures) profile(name string, writer, other *process.Node) (wait func() error) {
+	if f.Profiles == "" {
+		return func() error { return nil }
+	}
+
+	length, results := time.Duration(f.Refreshes)*f.Refresh, make(chan error, 2)
+	keep := func(n *process.Node, side string) {
+		results <- n.KeepProfile(length, filepath.Join(f.Profiles, name+"-"+side+".pprof"))
+	}
+	go keep(writer, "writer")
+	go keep(other, "other")
+	return func() error { return errors.Join(<-results, <-results) }
 }
 
 const (

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,6 +105,29 @@ func AskPage(address, path, key string) (*Answer, error) {
 		err = fmt.Errorf("it is a %d: %.200s", a.Status, a.Body)
 	}
 	return a, err
+}
+
+// longestProfile leaves the client's timeout time to send what was found.
+const longestProfile = 25 * time.Second
+
+// KeepProfile profiles the CPU of a node of which the operator's address is known, for so
+// long or as long as it may, and keeps the profile in a file.
+func (n *Node) KeepProfile(length time.Duration, path string) error {
+	seconds := max(1, int(min(length, longestProfile).Seconds()))
+	a, err := Ask(n.Ops, fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds), "")
+	if err == nil {
+		err = KeepFile(path, a.Body)
+	}
+	return err
+}
+
+// KeepFile writes a file, and makes its directory.
+func KeepFile(path string, content []byte) error {
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644))
+	if err != nil {
+		return fmt.Errorf("cannot keep %s: %w", filepath.Base(path), err)
+	}
+	return nil
 }
 
 // Health asks the node how it is.

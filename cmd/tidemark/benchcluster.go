@@ -89,6 +89,8 @@ type BenchFollowCmd struct {
 	Refreshes  int           `help:"Refreshes that are measured of every node." default:"12"`
 	Rounds     int           `help:"Rounds in which pages take turns." default:"15"`
 	Length     time.Duration `help:"Length of one round." default:"500ms"`
+	Only       string        `help:"One measurement: ${enum}." enum:"all,beside,follower,pages" default:"all"`
+	Profiles   string        `help:"Keep CPU profiles of refreshes in this directory." type:"path" placeholder:"DIR"`
 }
 
 // Run measures, and fails when a figure is not reached.
@@ -97,6 +99,6 @@ func (b *BenchFollowCmd) Run() error {
 	defer stop()
 	return cluster.MeasureFigures(ctx, &cluster.FigureSettings{
 		NATSServer: b.NATSServer, Corpus: b.Corpus, Refreshes: b.Refreshes, Refresh: b.Refresh, Rounds: b.Rounds,
-		Length: b.Length, Out: os.Stdout, Progress: os.Stderr,
+		Length: b.Length, Profiles: b.Profiles, Only: b.Only, Out: os.Stdout, Progress: os.Stderr,
 	})
 }
