@@ -167,8 +167,9 @@ func (l *Ledger) advanceClock(time int64) {
 		l.dropTickDays()
 		l.writeTickDays()
 		l.endDay()
+		before := l.day
 		l.day = day
-		l.sweepHours()
+		l.sweepHours(before)
 	}
 }
 
