@@ -149,6 +149,7 @@ func (c *Chain) revert(to market.Head) error {
 		}
 		c.ledger.EachTouched(c.pricer.Forget)
 	}
+	c.pricer.Revert(c.ledger.Present())
 
 	if at := c.ledger.Head(); at.Number != to.Number || at.Hash != to.Hash {
 		return fmt.Errorf("revert from block %d ends at %d %s; the feed named %d %s",

@@ -61,29 +61,39 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 }
 
 // EachTouched calls visit with the pools that the last Apply or Revert changed, or a tick
-// or a position of: some of them more than once. A pool that a Revert took away is not among
-// them. It must not be called after an error.
-func (l *Ledger) EachTouched(visit func(pool uint32)) {
-	pools, positions := Pools.in(l), Positions.in(l)
-	changed, moved := pools.saved, positions.saved
-	if l.reverted != nil {
-		changed, moved = Pools.Saved(l.reverted), Positions.Saved(l.reverted)
-	}
-	for i := range changed {
-		visit(changed[i].Index)
-	}
-	for i := range moved {
-		visit(moved[i].Row.Pool)
-	}
-	if l.reverted != nil {
+// or a position of, and whether liquidity of the pool may have changed or its owner: some
+// of them more than once. A pool that a Revert took away is not among them. It must not be
+// called after an error.
+func (l *Ledger) EachTouched(visit func(pool uint32, liquidity bool)) {
+	pools, positions, nonNFT := Pools.in(l), Positions.in(l), NonNFT.in(l)
+	if u := l.reverted; u != nil {
+		changed, moved := Pools.Saved(u), Positions.Saved(u)
+		for i := range changed {
+			visit(changed[i].Index, true)
+		}
+		for i := range moved {
+			visit(moved[i].Row.Pool, true)
+		}
 		return
 	}
 
+	for i := range pools.saved {
+		visit(pools.saved[i].Index, false)
+	}
 	for i := pools.before; i < pools.Len(); i++ {
-		visit(i)
+		visit(i, true)
+	}
+	for i := range positions.saved {
+		visit(positions.saved[i].Row.Pool, true)
 	}
 	for i := positions.before; i < positions.Len(); i++ {
-		visit(positions.At(i).Pool)
+		visit(positions.At(i).Pool, true)
+	}
+	for i := range nonNFT.saved {
+		visit(nonNFT.saved[i].Row.Pool, true)
+	}
+	for i := nonNFT.before; i < nonNFT.Len(); i++ {
+		visit(nonNFT.At(i).Pool, true)
 	}
 }
 
@@ -157,8 +167,9 @@ func (l *Ledger) advanceClock(time int64) {
 		l.dropTickDays()
 		l.writeTickDays()
 		l.endDay()
+		before := l.day
 		l.day = day
-		l.sweepHours()
+		l.sweepHours(before)
 	}
 }
 

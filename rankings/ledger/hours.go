@@ -70,56 +70,45 @@ func (l *Ledger) hourBucket(i uint32, p *market.Pool) *market.HourBucket {
 	}
 
 	p.LastHour = slot
+	l.buckets.add(slot)
 	return Hours.edit(l, slot)
 }
 
-// sweepHours joins the buckets of days that are too old to be kept by the hour, and
-// frees those older than every window of today. Doing it once a day is cheaper
-// than every hour, because old buckets are scattered over chunks, and the first
-// write to each frozen chunk copies it.
-func (l *Ledger) sweepHours() {
-	for i := range l.st.Pools.Len() {
-		l.sweepPool(i)
-	}
-}
-
-// sweepPool sweeps the list of one pool, which has the newest first.
-func (l *Ledger) sweepPool(i uint32) {
-	hourly, oldest := market.OldestHour(l.day), (max(l.day, market.KeptDays)-market.KeptDays)*24
-	newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
-	for slot != market.NoIndex {
-		b := l.st.Hours.At(slot)
-		if b.Hour < hourly {
-			break
+// sweepHours joins the buckets of the days that became too old to be kept by the hour
+// since a day before, and frees those older than every window of today. Doing it once a
+// day is cheaper than every hour, because old buckets are scattered over chunks, and the
+// first write to each frozen chunk copies it.
+func (l *Ledger) sweepHours(before uint32) {
+	joined := market.OldestHour(before) / market.HoursOfDay
+	oldest := max(l.day, market.KeptDays) - market.KeptDays
+	for _, day := range l.buckets.until(market.OldestHour(l.day) / market.HoursOfDay) {
+		switch {
+		case day < oldest:
+			l.freeDay(day)
+		case day >= joined:
+			l.joinDay(day)
 		}
-		newer, slot = slot, b.Prev
 	}
-
-	for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {
-		l.joinDay(slot)
-		newer, slot = slot, l.st.Hours.At(slot).Prev
-	}
-	if slot == market.NoIndex {
-		return
-	}
-
-	if newer == market.NoIndex {
-		Pools.edit(l, i).LastHour = market.NoIndex
-	} else {
-		Hours.edit(l, newer).Prev = market.NoIndex
-	}
-	l.freeBuckets(slot)
 }
 
-// joinDay makes the newest bucket of a day the bucket of the whole day.
-func (l *Ledger) joinDay(slot uint32) {
-	day := l.st.Hours.At(slot).Hour / 24
-	if l.st.Hours.At(slot).Hour == day*24 {
+// joinDay makes one bucket of all that each pool has of a day.
+func (l *Ledger) joinDay(day uint32) {
+	slots := l.buckets.newestOf(day)
+	for _, slot := range slots {
+		l.joinBuckets(slot)
+	}
+	l.buckets.days[day] = slots
+}
+
+// joinBuckets makes the newest bucket that a pool has of a day that of the whole day.
+func (l *Ledger) joinBuckets(slot uint32) {
+	day := dayOf(l.st.Hours.At(slot))
+	if l.st.Hours.At(slot).Hour == day*market.HoursOfDay {
 		return // nothing of the day is older
 	}
 
 	b := Hours.edit(l, slot)
-	for b.Prev != market.NoIndex && l.st.Hours.At(b.Prev).Hour/24 == day {
+	for b.Prev != market.NoIndex && dayOf(l.st.Hours.At(b.Prev)) == day {
 		joined := b.Prev
 		older := l.st.Hours.At(joined)
 		b.VolumeUsd += older.VolumeUsd
@@ -128,7 +117,23 @@ func (l *Ledger) joinDay(slot uint32) {
 		b.Prev = older.Prev
 		l.freeBucket(joined)
 	}
-	b.Hour = day * 24
+	b.Hour = day * market.HoursOfDay
+	if b.Prev != market.NoIndex {
+		l.buckets.newer[b.Prev] = slot
+	}
+}
+
+// freeDay frees the buckets that pools have of a day and of all before it.
+func (l *Ledger) freeDay(day uint32) {
+	for _, slot := range l.buckets.newestOf(day) {
+		if newer := l.buckets.newer[slot]; newer != market.NoIndex {
+			Hours.edit(l, newer).Prev = market.NoIndex
+		} else {
+			Pools.edit(l, l.st.Hours.At(slot).Pool).LastHour = market.NoIndex
+		}
+		l.freeBuckets(slot)
+	}
+	delete(l.buckets.days, day)
 }
 
 // freeBuckets frees a bucket and all older ones of its list.
@@ -143,6 +148,7 @@ func (l *Ledger) freeBuckets(slot uint32) {
 func (l *Ledger) freeBucket(slot uint32) {
 	*Hours.edit(l, slot) = market.HourBucket{Pool: market.NoIndex, Prev: market.NoIndex}
 	l.freeHours.add(slot)
+	l.buckets.end(slot)
 }
 
 // closeMinute sets the close of a minute, which must not be before the ring's

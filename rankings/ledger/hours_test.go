@@ -73,10 +73,11 @@ func TestSweptHours(t *testing.T) {
 				Swaps: 1 << n, VolumeUsd: float64(uint32(1) << n), FeesUsd: 10 * float64(uint32(1)<<n),
 			})
 			Pools.edit(l, pool).LastHour = last
+			l.buckets.add(last)
 		}
 
 		l.Changes()
-		l.sweepPool(pool)
+		l.sweepHours(0)
 		changed := len(Hours.Changed(l.Changes()))
 		var got [][2]uint32 // of hours and swaps
 		for at := l.st.Pools.At(pool).LastHour; at != market.NoIndex; at = l.st.Hours.At(at).Prev {

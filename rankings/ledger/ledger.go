@@ -38,6 +38,7 @@ type Ledger struct {
 	tickRefs  tickLists
 	freeTicks freeSlots
 	freeHours freeSlots
+	buckets   bucketDays
 
 	quarantined int // number of pools
 
@@ -154,9 +155,14 @@ func (l *Ledger) buildIndexes(pause func()) {
 			l.freeTicks.add(i)
 		}
 	})
+	l.buckets = bucketDays{
+		rows: &st.Hours, days: make(map[uint32][]uint32), newer: make([]uint32, 0, st.Hours.Len()),
+	}
 	eachRow(&st.Hours, pause, func(i uint32, h *market.HourBucket) {
 		if h.Pool == market.NoIndex {
 			l.freeHours.add(i)
+		} else {
+			l.buckets.add(i)
 		}
 	})
 }

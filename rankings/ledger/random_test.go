@@ -184,6 +184,11 @@ func sameIndexes(t *testing.T, got, want *Ledger) {
 
 	sameSlots(t, "tick", got.freeTicks, want.freeTicks)
 	sameSlots(t, "bucket", got.freeHours, want.freeHours)
+	for day := range got.day + 1 {
+		if a, b := got.buckets.newestOf(day), want.buckets.newestOf(day); !slices.Equal(a, b) {
+			t.Errorf("the newest buckets of day %d are %d; want %d", day, a, b)
+		}
+	}
 }
 
 func sameIndex[K, V comparable](t *testing.T, name string, got, want map[K]V) {

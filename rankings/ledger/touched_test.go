@@ -8,7 +8,7 @@ import (
 )
 
 // Whatever an Apply or Revert changes of a pool, its ticks and the positions in it is of a
-// pool that EachTouched names.
+// pool that EachTouched names, with its liquidity if that, or whose it is, changed.
 func TestEachTouched(t *testing.T) {
 	transfers := 0
 	for seed := range uint64(6) {
@@ -38,24 +38,30 @@ func TestEachTouched(t *testing.T) {
 // returns in how many pools nothing but positions does.
 func checkTouched(t *testing.T, l *Ledger, before *market.State) (alone int) {
 	t.Helper()
-	named, changed, after := map[uint32]bool{}, map[uint32]bool{}, l.Freeze()
-	l.EachTouched(func(pool uint32) { named[pool] = true })
-	want := func(what string, pool uint32) {
+	changed, after := map[uint32]bool{}, l.Freeze()
+	named := map[uint32]bool{} // and whether with its liquidity
+	l.EachTouched(func(pool uint32, liquidity bool) { named[pool] = named[pool] || liquidity })
+	want := func(what string, pool uint32, liquidity bool) {
 		t.Helper()
-		if pool != market.NoIndex && pool < after.Pools.Len() && !named[pool] {
+		got, ok := named[pool]
+		if pool != market.NoIndex && pool < after.Pools.Len() && (!ok || liquidity && !got) {
 			t.Errorf("block %d: %s of pool %d changed, which is not named", after.Head.Number, what, pool)
 		}
 	}
 
 	eachDifference(&before.Pools, &after.Pools, func(i uint32, _ *market.Pool) {
 		changed[i] = true
-		want("the row", i)
+		want("the row", i, false)
 	})
-	eachDifference(&before.Ticks, &after.Ticks, func(_ uint32, tick *market.Tick) { want("a tick", tick.Pool) })
-	eachDifference(&before.NonNFT, &after.NonNFT, func(_ uint32, n *market.NonNFT) { want("liquidity", n.Pool) })
+	eachDifference(&before.Ticks, &after.Ticks, func(_ uint32, tick *market.Tick) {
+		want("a tick", tick.Pool, false)
+	})
+	eachDifference(&before.NonNFT, &after.NonNFT, func(_ uint32, n *market.NonNFT) {
+		want("liquidity", n.Pool, true)
+	})
 	a, b := held(&before.Positions), held(&after.Positions)
 	eachDifference(&a, &b, func(_ uint32, p *position) {
-		want("a position", p.pool)
+		want("a position", p.pool, true)
 		if !changed[p.pool] {
 			alone++
 		}

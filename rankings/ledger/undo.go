@@ -112,6 +112,7 @@ func (l *Ledger) applyUndo(u *Undo) {
 	l.undoQuarantines(u)
 
 	l.restoreRows(u)
+	l.undoBucketDays(u)
 
 	// What is not in the journals: lists, stale days, head and clock.
 	pools := u.Rows[Pools.index]

@@ -308,10 +308,13 @@ func TestSharesInRange(t *testing.T) {
 	st := w.state()
 	st.NonNFT = senders.Freeze()
 
-	votes := make([]majority, st.Pools.Len())
-	votes[pool].asked = true
+	var k Pricer
+	k.listRows(st)
+	k.appendShares(st, pool)
 	sum := 0.0
-	eachShare(st, votes, func(s share) { sum += s.liquidity })
+	for _, s := range k.shares {
+		sum += s.liquidity
+	}
 	mustNear(t, "liquidity in range", sum, 17*9e18, 1e-9)
 }
 

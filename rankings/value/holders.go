@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"sort"
 
 	"tidemark/rankings/market"
 )
@@ -9,25 +10,20 @@ import (
 // Somebody who owns all of a pool can trade with himself for as long as it
 // takes, and pays nobody for it. What the others in a pool own is what they
 // would lose if its price were a lie. It is counted when an hour begins, of the
-// pools that changed in the hour before. One walk over the positions finds for every
-// such pool the only holder who can have more than half (the majority vote of Boyer
-// and Moore, by weight), and what it found of them is added up for that holder.
-
-// majority is who can have more than half of a pool's liquidity in range.
-type majority struct {
-	asked  bool
-	holder uint64
-	margin float64 // of the vote
-	sum    float64 // what the holder has
-}
+// pools in which somebody's liquidity changed in the hour before, or the price came
+// into the range of others. Two walks over what is in range of a pool find the only
+// holder who can have more than half (the majority vote of Boyer and Moore, by
+// weight), and what he has.
 
 // mostOthers is the largest share that holders returns: half of a pool and
 // more are not told apart.
 const mostOthers = 50
 
-// keptHolders is what was counted of a pool.
+// keptHolders is what was counted of a pool. It holds while the same ranges are those of
+// the price: between two initialised ticks.
 type keptHolders struct {
-	known, asked bool
+	lower, upper int32 // ticks; 0 and 0: nothing is known
+	asked        bool
 	others       uint8
 }
 
@@ -36,99 +32,111 @@ type keptHolders struct {
 // pools that are too young or too little traded to corroborate alone. Pools of which
 // nothing was forgotten since the last count are not counted again.
 func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
-	others := make([]uint8, st.Pools.Len())
+	n := int(st.Pools.Len())
+	k.others = zeros(k.others, n)
 	if p.LoneHolder == 0 {
 		k.holders = nil
-		return others
+		return k.others
 	}
 
-	k.holders = resize(k.holders, len(others))
-	votes, some := make([]majority, len(others)), false
-	for i := range votes {
+	k.holders = resize(k.holders, n)
+	k.listRows(st)
+	for i := range k.holders {
 		pool, kept := st.Pools.At(uint32(i)), &k.holders[i]
 		asked := !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
 			pool.CreatedAt <= st.Now()-p.LoneAge
-		if !kept.known || kept.asked != asked {
-			*kept = keptHolders{known: true, asked: asked}
-			votes[i].asked, some = asked, some || asked
+		if kept.asked != asked || pool.Tick < kept.lower || pool.Tick >= kept.upper {
+			*kept = keptHolders{asked: asked, lower: math.MinInt32, upper: math.MaxInt32}
+			if asked {
+				kept.lower, kept.upper = rangeAround(st, uint32(i))
+				kept.others = k.othersIn(st, uint32(i))
+			}
 		}
+		k.others[i] = kept.others
 	}
+	return k.others
+}
 
-	if some {
-		findMajorities(st, votes)
+// listRows lists the rows of a State that are not listed yet.
+func (k *Pricer) listRows(st *market.State) {
+	pools := int(st.Pools.Len())
+	k.positions.extend(pools, st.Positions.Len(), func(i uint32) uint32 { return st.Positions.At(i).Pool })
+	k.nonNFT.extend(pools, st.NonNFT.Len(), func(i uint32) uint32 { return st.NonNFT.At(i).Pool })
+}
+
+// rangeAround returns the ticks between which the price of a pool can move and be in the
+// same ranges as now.
+func rangeAround(st *market.State, pool uint32) (lower, upper int32) {
+	refs, tick := st.TickLists.At(pool).Refs, st.Pools.At(pool).Tick
+	next := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > tick })
+	lower, upper = math.MinInt32, math.MaxInt32
+	if next > 0 {
+		lower = refs[next-1].Tick
 	}
-	for i := range votes {
-		if votes[i].asked {
-			share := 100 * votes[i].sum / approx128(st.Pools.At(uint32(i)).Liquidity)
-			k.holders[i].others = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
-		}
-		others[i] = k.holders[i].others
+	if next < len(refs) {
+		upper = refs[next].Tick
 	}
-	return others
+	return lower, upper
 }
 
 // share is liquidity in range of a pool, and whose it is.
 type share struct {
-	pool      uint32
 	holder    uint64
 	liquidity float64
 }
 
-// findMajorities finds the largest holder of every pool that is asked, if one has half of
-// it and more, and what he has.
-func findMajorities(st *market.State, votes []majority) {
-	var shares []share // few: most pools are as they were an hour ago
-	eachShare(st, votes, func(s share) {
-		shares = append(shares, s)
-		switch v := &votes[s.pool]; {
-		case v.holder == s.holder:
-			v.margin += s.liquidity
-		case s.liquidity <= v.margin:
-			v.margin -= s.liquidity
-		default:
-			v.holder, v.margin = s.holder, s.liquidity-v.margin
-		}
-	})
+// othersIn counts what others than its largest holder have of a pool.
+func (k *Pricer) othersIn(st *market.State, pool uint32) uint8 {
+	k.shares = k.shares[:0]
+	k.appendShares(st, pool)
 
-	for i := range shares {
-		s := &shares[i]
-		if v := &votes[s.pool]; v.holder == s.holder {
-			v.sum += s.liquidity
+	holder, margin, sum := uint64(0), 0.0, 0.0
+	for _, s := range k.shares {
+		switch {
+		case holder == s.holder:
+			margin += s.liquidity
+		case s.liquidity <= margin:
+			margin -= s.liquidity
+		default:
+			holder, margin = s.holder, s.liquidity-margin
 		}
 	}
+	for _, s := range k.shares {
+		if s.holder == holder {
+			sum += s.liquidity
+		}
+	}
+
+	part := 100 * sum / approx128(st.Pools.At(pool).Liquidity)
+	return uint8(min(max(100-math.Ceil(part-1e-9), 0), mostOthers))
 }
 
-// eachShare calls visit with all liquidity in range of the pools that are
-// asked. A holder is an owner of positions or another sender; the number says
-// only whether two are the same.
-func eachShare(st *market.State, votes []majority, visit func(share)) {
-	for first := uint32(0); first < st.Positions.Len(); first += market.ChunkLen {
-		rows := st.Positions.Chunk(first)
-		for i := range rows {
-			p := &rows[i] // a copy of a row would cost more than the look at it
-			v := &votes[p.Pool]
-			if !v.asked || !p.IsOpen() {
-				continue
-			}
-			if tick := st.Pools.At(p.Pool).Tick; p.TickLower <= tick && tick < p.TickUpper {
-				visit(share{p.Pool, uint64(p.Owner), approx128(p.Liquidity())})
-			}
+// appendShares appends all liquidity in range of a pool to the shares. A holder is an
+// owner of positions or another sender; the number says only whether two are the same.
+func (k *Pricer) appendShares(st *market.State, pool uint32) {
+	tick := st.Pools.At(pool).Tick
+	for _, i := range k.positions.rowsOf(pool) {
+		p := st.Positions.At(i)
+		if p.TickLower <= tick && tick < p.TickUpper && p.IsOpen() {
+			k.shares = append(k.shares, share{uint64(p.Owner), approx128(p.Liquidity())})
 		}
 	}
 
 	const sender = 1 << 32 // beside the owners
-	senders := make(map[market.Address]uint64, st.NonNFT.Len())
-	for i := range st.NonNFT.Len() {
+	var senders map[market.Address]uint64
+	for _, i := range k.nonNFT.rowsOf(pool) {
 		d := st.NonNFT.At(i)
-		v := &votes[d.Pool]
-		if tick := st.Pools.At(d.Pool).Tick; !v.asked || d.TickLower > tick || tick >= d.TickUpper {
+		if d.TickLower > tick || tick >= d.TickUpper {
 			continue
 		}
 		id, ok := senders[d.Sender]
 		if !ok {
+			if senders == nil {
+				senders = make(map[market.Address]uint64)
+			}
 			id = sender + uint64(len(senders))
 			senders[d.Sender] = id
 		}
-		visit(share{d.Pool, id, approx128(d.Liquidity)})
+		k.shares = append(k.shares, share{id, approx128(d.Liquidity)})
 	}
 }

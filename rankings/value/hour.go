@@ -24,7 +24,8 @@ func (k *Pricer) BeginHour(st *market.State, p *Params, ext []FeedPrice, hour ui
 	defer k.leave(s)
 	s.nextHour = min(market.HourOf(st.Head.Time)+1, hour)
 	s.others = k.countOthers(&at, s.heldParams)
-	s.met = make([][2]bool, st.Pools.Len())
+	k.met = zeros(k.met, int(st.Pools.Len()))
+	s.met = k.met
 	s.solve()
 
 	out := Hour{Prices: k.hour.Prices[:0], Pools: k.hour.Pools[:0]}

@@ -10,9 +10,16 @@ import (
 // and changes with a pool, its ticks and the positions in it only: the depths of pools and
 // what the largest holder has of them. The zero value has none; it is for one goroutine.
 type Pricer struct {
-	depths  [][2]keptDepth // by pool and side
-	holders []keptHolders  // by pool
-	hour    Hour           // its memory is used again
+	depths    [][2]keptDepth // by pool and side
+	holders   []keptHolders  // by pool
+	positions poolRows       // of State.Positions
+	nonNFT    poolRows       // of State.NonNFT
+
+	// Memory that is used again.
+	hour   Hour
+	others []uint8   // by pool
+	met    [][2]bool // by pool and side
+	shares []share
 }
 
 // keptDepth is a depth and the price impact that it is of, never 0; 0: none is kept.
@@ -21,14 +28,21 @@ type keptDepth struct {
 	impact float64
 }
 
-// Forget drops what is kept of a pool that changed, or whose ticks did, or a position in it.
-func (k *Pricer) Forget(pool uint32) {
+// Forget drops what is kept of a pool that changed, or whose ticks did. liquidity tells
+// that it may have become somebody else's, or more or less of it.
+func (k *Pricer) Forget(pool uint32, liquidity bool) {
 	if int(pool) < len(k.depths) {
 		k.depths[pool] = [2]keptDepth{}
 	}
-	if int(pool) < len(k.holders) {
+	if liquidity && int(pool) < len(k.holders) {
 		k.holders[pool] = keptHolders{}
 	}
+}
+
+// Revert must be called when rows of st were taken away, before others stand there.
+func (k *Pricer) Revert(st *market.State) {
+	k.positions.cut(st.Positions.Len())
+	k.nonNFT.cut(st.NonNFT.Len())
 }
 
 // spare is the solver that the last Pricer has left. Its memory is 10 MB at a million

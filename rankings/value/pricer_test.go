@@ -1,7 +1,10 @@
 package value
 
 import (
+	"math"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -14,7 +17,7 @@ func TestPricer(t *testing.T) {
 	f := func(st *market.State, p *Params, changed ...uint32) {
 		t.Helper()
 		for _, i := range changed {
-			k.Forget(i)
+			k.Forget(i, true)
 		}
 		want, n := Prices(st, p, nil, func() {}), 0
 		k.Each(st, p, nil, func() {}, func(token uint32, got *market.Price) {
@@ -66,10 +69,10 @@ func TestPricer(t *testing.T) {
 // on, once it is told which pools changed.
 func TestPricerBeginsHours(t *testing.T) {
 	var k Pricer
-	f := func(st *market.State, p *Params, hour uint32, changed ...uint32) {
+	f := func(st *market.State, p *Params, hour uint32, liquidity bool, changed ...uint32) {
 		t.Helper()
 		for _, i := range changed {
-			k.Forget(i)
+			k.Forget(i, liquidity)
 		}
 		want := new(Pricer).BeginHour(st, p, nil, hour)
 		got := k.BeginHour(st, p, nil, hour)
@@ -88,31 +91,84 @@ func TestPricerBeginsHours(t *testing.T) {
 	counted := 0
 	for seed := range uint64(20) {
 		st, w := scramble(seed)
+		for i := range w.positions.Len() {
+			w.positions.Mut(i).Owner = i * i % 3
+		}
+		st.Positions = w.positions.Freeze()
 		k = Pricer{}
 		for range 3 {
 			hour := market.HourOf(w.now) + 1
-			f(st, &w.params, hour)
-			f(st, &w.params, hour+200) // pools are old enough by then
-			for _, h := range k.holders {
-				if h.others > 0 {
-					counted++
+			f(st, &w.params, hour, false)
+			f(st, &w.params, hour+200, false) // pools are old enough by then
+			for i := range k.holders {
+				if h := &k.holders[i]; h.asked {
+					if want := othersOf(st, uint32(i)); h.others != want {
+						t.Errorf("others have %d %% of pool %d; want %d", h.others, i, want)
+					}
+					counted += int(h.others)
 				}
 			}
 
-			var changed []uint32
-			for i := uint32(0); i < w.pools.Len(); i += 3 {
-				pool := w.pools.Mut(i)
-				pool.Tick += 60
-				pool.Liquidity.Lo /= 3
-				changed = append(changed, i)
+			for _, liquidity := range []bool{true, false} {
+				var changed []uint32
+				for i := uint32(0); i < w.pools.Len(); i += 3 {
+					pool := w.pools.Mut(i)
+					if pool.Tick += int32(60 + i%2*20_000); liquidity {
+						pool.Liquidity.Lo /= 3
+					}
+					changed = append(changed, i)
+				}
+				later := *st
+				later.Pools = w.pools.Freeze()
+				st = &later
+				f(st, &w.params, hour+200, liquidity, changed...)
 			}
-			later := *st
-			later.Pools = w.pools.Freeze()
-			st = &later
-			f(st, &w.params, hour+1, changed...)
 		}
 	}
 	if counted == 0 {
 		t.Error("no pool has another holder; this is no test")
+	}
+}
+
+// othersOf is othersIn by sums of all holders.
+func othersOf(st *market.State, pool uint32) uint8 {
+	held, most, tick := map[uint32]float64{}, 0.0, st.Pools.At(pool).Tick
+	for i := range st.Positions.Len() {
+		p := st.Positions.At(i)
+		if p.Pool == pool && p.IsOpen() && p.TickLower <= tick && tick < p.TickUpper {
+			held[p.Owner] += approx128(p.Liquidity())
+			most = max(most, held[p.Owner])
+		}
+	}
+	part := 100 * most / approx128(st.Pools.At(pool).Liquidity)
+	return uint8(min(max(100-math.Ceil(part-1e-9), 0), mostOthers))
+}
+
+// The rows of every pool are found after rows were taken away and others stand there.
+func TestPoolRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	var x poolRows
+	var pools []uint32 // of the rows
+	for range 300 {
+		if r.IntN(4) == 0 {
+			pools = pools[:r.IntN(len(pools)+1)]
+			x.cut(uint32(len(pools)))
+		}
+		for range r.IntN(20) {
+			pools = append(pools, uint32(r.IntN(9)))
+		}
+		x.extend(9, uint32(len(pools)), func(row uint32) uint32 { return pools[row] })
+
+		for pool := range uint32(9) {
+			var want []uint32
+			for row, p := range pools {
+				if p == pool {
+					want = append(want, uint32(row))
+				}
+			}
+			if got := x.rowsOf(pool); !slices.Equal(got, want) {
+				t.Fatalf("pool %d has the rows %d; want %d", pool, got, want)
+			}
+		}
 	}
 }
