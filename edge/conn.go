@@ -35,6 +35,9 @@ type conn struct {
 
 	readDeadline, writeDeadline deadline
 	body                        connBody
+	fresh                       bool      // it was read from since the last request began
+	lines                       []byte    // to be added to the head before pending
+	head                        []byte    // that head with them
 	pending                     []byte    // to be sent behind the next Write
 	parts                       [2][]byte // the buffers of that Write
 	buffers                     net.Buffers
@@ -81,6 +84,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if c.refused != nil {
 		return 0, c.refused
 	}
+	c.fresh = true
 	n, err := c.receive(p)
 	if n == 0 {
 		return n, err
@@ -150,10 +154,35 @@ func (c *conn) Write(p []byte) (int, error) {
 
 	// Send p and the pending body by one system call. Only p counts as written:
 	// the caller does not know of the body.
-	body := c.pending
+	body, head := c.pending, p
 	c.pending = nil
-	n, err := c.send(p, body)
+	if len(body) > 0 && len(c.lines) > 0 {
+		head = c.addLines(p)
+	}
+	n, err := c.send(head, body)
 	return min(n, len(p)), err
+}
+
+// addLines returns a head, which ends with an empty line, with the lines in front of that.
+func (c *conn) addLines(head []byte) []byte {
+	if !bytes.HasSuffix(head, headEnd) {
+		panic("BUG: lines are added to what is not the end of a head")
+	}
+
+	c.head = append(c.head[:0], head[:len(head)-len(newLine)]...)
+	c.head = append(append(c.head, c.lines...), newLine...)
+	c.lines = c.lines[:0]
+	return c.head
+}
+
+var headEnd = []byte(newLine + newLine)
+
+// takeFresh reports whether the connection was read from since the last call. fasthttp reads
+// only when it has sent all that it wrote, so that its buffer is then empty.
+func (c *conn) takeFresh() bool {
+	fresh := c.fresh
+	c.fresh, c.lines = false, c.lines[:0]
+	return fresh
 }
 
 // send sends what is written and the body behind it, which may be empty.
@@ -203,7 +232,7 @@ func (c *conn) Close() error {
 func sendBody(ctx *fasthttp.RequestCtx, body []byte, buffer *pages.Buffer) {
 	c, ok := ctx.Conn().(*conn)
 	switch {
-	case ok && len(body) >= writeBuffer*3/4:
+	case ok && isLongBody(len(body)):
 		c.body.set(c, body, buffer)
 		ctx.Response.SetBodyStream(&c.body, len(body))
 	case buffer == nil:
@@ -213,6 +242,9 @@ func sendBody(ctx *fasthttp.RequestCtx, body []byte, buffer *pages.Buffer) {
 		buffer.Release()
 	}
 }
+
+// isLongBody reports whether a body of so many bytes is sent without a copy.
+func isLongBody(length int) bool { return length >= writeBuffer*3/4 }
 
 // connBody is the body of a connection's current response, as a stream.
 type connBody struct {

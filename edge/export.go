@@ -67,7 +67,8 @@ func (s *Server) answerExport(r *request) *render.Error {
 	}
 
 	r.admitted = false
-	s.gate.Begin(r.ctx, &r.ticket)
+	r.setBasics()
+	gate.SetAccount(r.ctx, &r.ticket)
 	gate.SetHeader(r.ctx, gate.HeaderGeneration, rows.Generations)
 	gate.SetHeader(r.ctx, "Content-Type", exportTypes[r.Format])
 	gate.SetHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
@@ -171,7 +172,7 @@ func (e *export) reserve(groups *uint64) *render.Error {
 
 // settle bills units of those that are held, and releases the others.
 func (e *export) settle(units int64) {
-	billed := e.server.gate.SettlePart(&e.ticket, routes[e.route].meter, units)
+	billed := e.server.gate.Settle(&e.ticket, routes[e.route].meter, units)
 	e.held = false
 	e.units += billed
 	e.server.metrics.units[e.route].Add(int(billed))

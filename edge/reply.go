@@ -9,18 +9,8 @@ import (
 
 const contentJSON = "application/json"
 
-var (
-	contentType = []byte("Content-Type")
-	jsonValue   = []byte(contentJSON)
-)
-
 // sendReply sends a 200.
 func (s *Server) sendReply(r *request, p *pages.Reply) {
-	r.ctx.Response.Header.SetCanonical(contentType, jsonValue)
-	if p.Generations != "" {
-		gate.SetHeader(r.ctx, gate.HeaderGeneration, p.Generations)
-	}
-
 	// A cached page may have become stale since it was rendered.
 	body, replaced := p.Body, false // replaced: body is not in p.Buffer
 	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
@@ -28,7 +18,11 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 		body, replaced = p.StaleBody(), true
 	}
 
-	if how := negotiate(r.ctx, len(body)); how != pages.Identity {
+	how, packable := pages.Identity, len(body) > packFrom
+	if packable {
+		how = chooseCoding(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
+	}
+	if how != pages.Identity {
 		if replaced {
 			body = pages.Pack(body, how)
 		} else {
@@ -41,10 +35,80 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 		buffer.Release()
 		buffer = nil
 	}
+	r.setHead(p.Generations, how, packable, len(body))
 	sendBody(r.ctx, body, buffer)
 }
 
-// negotiate chooses the coding of a body of so many bytes, and sets the headers that tell
+// setHead sets the headers of a 200 with a body of so many bytes. Of most answers it renders
+// them as lines, which the connection adds to what fasthttp writes: to set one header after
+// the other there takes several times as long.
+func (r *request) setHead(generations string, how pages.Coding, packable bool, length int) {
+	r.ctx.Response.Header.SetContentType(contentJSON)
+	if c := r.inserter(length); c != nil {
+		c.lines = r.appendLines(c.lines[:0], generations, how, packable)
+		return
+	}
+
+	var buf [1 << 10]byte
+	gate.SetLines(r.ctx, r.appendLines(buf[:0], generations, how, packable))
+}
+
+// inserter returns the connection that can add lines to the head of an answer with a body
+// of so many bytes, or nil: it needs a body behind the head, and the head to be the last
+// thing in fasthttp's buffer and all of it there.
+func (r *request) inserter(length int) *conn {
+	c, ok := r.ctx.Conn().(*conn)
+	if !ok || !r.alone || !isLongBody(length) || r.ctx.IsHead() {
+		return nil
+	}
+	return c
+}
+
+// appendLines appends the lines of setHead.
+func (r *request) appendLines(
+	dst []byte, generations string, how pages.Coding, packable bool,
+) []byte {
+	vary := "Origin"
+	if packable {
+		vary = "Origin, Accept-Encoding"
+	}
+	switch {
+	case !r.basic:
+		dst = gate.AppendLine(dst, gate.HeaderRequestID, r.answerID)
+		dst = gate.AppendPrivate(dst, vary)
+	case packable:
+		dst = gate.AppendLine(dst, "Vary", vary)
+	}
+
+	if r.metered {
+		dst = gate.AppendMeter(dst, &r.ticket, r.billed)
+	}
+	if generations != "" {
+		dst = gate.AppendLine(dst, gate.HeaderGeneration, generations)
+	}
+	if how != pages.Identity {
+		dst = gate.AppendLine(dst, "Content-Encoding", how.String())
+	}
+	return dst
+}
+
+// setBasics sets the headers that all answers have, once. Those of a reply are set by
+// setHead.
+func (r *request) setBasics() {
+	if r.basic {
+		return
+	}
+
+	r.basic = true
+	if len(r.answerID) > 0 {
+		r.ctx.Response.Header.SetCanonical([]byte(gate.HeaderRequestID), r.answerID)
+	}
+	if r.private {
+		gate.SetPrivate(r.ctx)
+	}
+}
+
+// negotiate chooses the coding of a file of so many bytes, and sets the headers that tell
 // of it.
 func negotiate(ctx *fasthttp.RequestCtx, length int) pages.Coding {
 	if !setVary(ctx, length) {

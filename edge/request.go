@@ -25,16 +25,22 @@ type request struct {
 	fields   *render.Fields // of an export
 	stream   query.Stream
 	ticket   gate.Ticket
-	admitted bool // the ticket still has to be settled
+	admitted bool  // the ticket still has to be settled
+	metered  bool  // it was settled, and a reply says so
+	billed   int64 // then
+
+	answerID []byte // empty until it is chosen
+	ownID    [requestIDLen]byte
+	private  bool // the answer needs a key
+	basic    bool // setBasics was called
+	alone    bool // fasthttp's buffer has no other answer
 
 	file     *ui.File  // the file of routeSite
 	segments [192]byte // buffer for decoded segments of the path
 }
 
 // requestID returns the id that the answer has, empty before it has one.
-func (r *request) requestID() string {
-	return string(r.ctx.Response.Header.Peek(gate.HeaderRequestID))
-}
+func (r *request) requestID() string { return string(r.answerID) }
 
 // parseTarget makes the HTTP checks that the framer and fasthttp do not make, and
 // finds the route.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tidemark/edge/gate"
 	"tidemark/edge/render"
 )
 
@@ -45,8 +44,7 @@ func TestRequestIDs(t *testing.T) {
 	all, first, last := map[string]bool{}, map[byte]bool{}, map[byte]bool{}
 	for range requests {
 		ctx := new(fasthttp.RequestCtx)
-		ids.setID(ctx)
-		id := string(ctx.Response.Header.Peek(gate.HeaderRequestID))
+		id := string(ids.choose(ctx, new([requestIDLen]byte)))
 		all[id], first[id[0]], last[id[15]] = true, true, true
 	}
 	if len(all) != requests || len(first) != 16 || len(last) != 16 {

@@ -23,13 +23,15 @@ func newRequestIDs() requestIDs {
 	return requestIDs{binary.LittleEndian.Uint64(b[:]), new(atomic.Uint64)}
 }
 
-// setID sets X-Request-Id of the answer: the client's own id if it is
-// well-formed, or else a new one.
-func (r *requestIDs) setID(ctx *fasthttp.RequestCtx) {
+// requestIDLen is the length of an id of ours.
+const requestIDLen = 16
+
+// choose returns the id of the answer: the client's own one if it is well-formed, which is
+// valid as long as the request, or else a new one in room.
+func (r *requestIDs) choose(ctx *fasthttp.RequestCtx, room *[requestIDLen]byte) []byte {
 	name := []byte(gate.HeaderRequestID) // in canonical form
 	if own := ctx.Request.Header.PeekCanonical(name); isRequestID(own) {
-		ctx.Response.Header.SetCanonical(name, own)
-		return
+		return own
 	}
 
 	// The mixing steps of splitmix64, which map distinct counters to distinct ids.
@@ -38,12 +40,11 @@ func (r *requestIDs) setID(ctx *fasthttp.RequestCtx) {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	x ^= x >> 31
 
-	var b [16]byte
-	for i := range b {
-		b[i] = "0123456789abcdef"[x>>60]
+	for i := range room {
+		room[i] = "0123456789abcdef"[x>>60]
 		x <<= 4
 	}
-	ctx.Response.Header.SetCanonical(name, b[:])
+	return room[:]
 }
 
 // maxRequestID bounds a client's own id, which is repeated in a header and in the

@@ -20,13 +20,15 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // serve handles a request.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	// A request that fasthttp had read ahead: see conn.claim.
-	if c, ok := ctx.Conn().(*conn); ok && !c.claim() {
+	c, ok := ctx.Conn().(*conn)
+	if ok && !c.claim() {
 		ctx.SetConnectionClose()
 		return
 	}
 
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
+	r.alone = ok && c.takeFresh()
 	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.cfg.Board.NoteRequest()
 	s.metrics.inFlight.Add(1)
@@ -49,18 +51,19 @@ func (s *Server) answer(r *request) *render.Error {
 	if err == nil && s.gate.Preflight(r.ctx, r.access != free) {
 		return nil
 	}
-	s.ids.setID(r.ctx)
+	r.answerID = s.ids.choose(r.ctx, &r.ownID)
 	if err != nil {
 		return err
 	}
 
 	if r.access == free {
+		r.setBasics()
 		return s.serveFree(r)
 	}
 
 	// Check the key. This comes before 404 and 405, so that a client without a key
 	// learns nothing about routes.
-	gate.SetPrivate(r.ctx)
+	r.private = true
 	if r.ticket, err = s.gate.Admit(r.ctx, r.now); err != nil {
 		if err.Code != fasthttp.StatusUnauthorized {
 			s.setGenerations(r, "")
@@ -73,6 +76,7 @@ func (s *Server) answer(r *request) *render.Error {
 	if done, err := r.checkRoute(); err != nil {
 		return err
 	} else if done {
+		r.setBasics()
 		s.settleRefused(r)
 		s.setGenerations(r, "")
 		return nil
@@ -108,7 +112,7 @@ func (s *Server) answerMetered(r *request) *render.Error {
 	if reply.Free {
 		units = 0
 	}
-	s.settleCharge(r, units)
+	r.billed, r.metered = s.settleCharge(r, units), true
 	s.sendReply(r, &reply)
 	return nil
 }
@@ -170,23 +174,29 @@ func (s *Server) serveFree(r *request) *render.Error {
 	return nil
 }
 
-// settleCharge settles an admitted request that its route answered.
-func (s *Server) settleCharge(r *request, charged int64) {
+// settleCharge settles an admitted request that its route answered, and returns what it
+// billed.
+func (s *Server) settleCharge(r *request, charged int64) (billed int64) {
 	r.admitted = false
-	billed := s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
+	billed = s.gate.Settle(&r.ticket, r.Route, charged)
 	if billed > 0 {
 		s.metrics.units[r.route].Add(int(billed))
 	}
+	return billed
 }
 
 // settleRefused settles an admitted request that no route answered.
 func (s *Server) settleRefused(r *request) {
 	r.admitted = false
-	s.gate.Refuse(r.ctx, &r.ticket)
+	gate.SetMeter(r.ctx, &r.ticket, 0)
 }
 
 // sendFailure settles a failed request and sends the error.
 func (s *Server) sendFailure(r *request, e *render.Error) {
+	r.setBasics()
+	if r.metered { // and its answer failed
+		gate.SetMeter(r.ctx, &r.ticket, r.billed)
+	}
 	if r.admitted {
 		if e.Untaken {
 			r.ticket.PutBackToken()
@@ -194,7 +204,7 @@ func (s *Server) sendFailure(r *request, e *render.Error) {
 		if r.route == routeNone {
 			s.settleRefused(r)
 		} else {
-			s.settleCharge(r, e.Units)
+			gate.SetMeter(r.ctx, &r.ticket, s.settleCharge(r, e.Units))
 		}
 		// After a panic the board may be what is broken: do not read it again.
 		if e.Code != fasthttp.StatusInternalServerError {
@@ -257,6 +267,8 @@ func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e := errorOfParse(err)
 	s.metrics.observe(routeNone, e.Code, 0)
-	s.ids.setID(ctx)
+	r := request{ctx: ctx}
+	r.answerID = s.ids.choose(ctx, &r.ownID)
+	r.setBasics()
 	sendError(ctx, e)
 }

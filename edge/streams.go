@@ -33,7 +33,8 @@ func (s *Server) beginStream(r *request) *render.Error {
 		return err
 	}
 
-	s.settleCharge(r, r.Route.Units())
+	r.setBasics()
+	gate.SetMeter(r.ctx, &r.ticket, s.settleCharge(r, r.Route.Units()))
 	s.setGenerations(r, "")
 	r.ctx.SetContentType("text/event-stream")
 	gate.SetHeader(r.ctx, "X-Accel-Buffering", "no") // nginx would collect events
@@ -102,7 +103,7 @@ func (s *Server) payMinute(w *longWriter, events *stream.Stream, ticket *gate.Ti
 		err := s.gate.ReservePart(ticket, time.Now(), accounts.RouteStream.Units())
 		switch {
 		case err == nil:
-			billed := s.gate.SettlePart(ticket, accounts.RouteStream, accounts.RouteStream.Units())
+			billed := s.gate.Settle(ticket, accounts.RouteStream, accounts.RouteStream.Units())
 			s.metrics.units[routeStream].Add(int(billed))
 			return
 		case err.Code == fasthttp.StatusTooManyRequests:

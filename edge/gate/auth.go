@@ -33,12 +33,12 @@ func (g *Gate) Admit(ctx *fasthttp.RequestCtx, now time.Time) (Ticket, *render.E
 		// A 403 reports the burst bucket without taking a token from it.
 		g.metrics.origin.Inc()
 		t.PeekBurst()
-		g.Refuse(ctx, &t)
+		SetMeter(ctx, &t, 0)
 		return t, err
 	}
 	if !t.TakeToken() {
 		g.metrics.burst.Inc()
-		g.Refuse(ctx, &t)
+		SetMeter(ctx, &t, 0)
 		return t, errBurst(&t)
 	}
 	return t, nil

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
@@ -22,23 +20,21 @@ func errBurst(t *Ticket) *render.Error {
 		strconv.FormatInt(p.Burst, 10)+among, time.Duration(t.Burst.RetryNs))
 }
 
-// setLimitHeaders reports how much of the burst and monthly limits is left. An
-// account without limits gets no such headers.
-func setLimitHeaders(ctx *fasthttp.RequestCtx, t *Ticket) {
+// appendLimits appends the lines that say how much of the burst and monthly limits is left.
+// An account without limits has none.
+func appendLimits(dst []byte, t *Ticket) []byte {
 	if !t.Terms.Limited() {
-		return
+		return dst
 	}
-	h := &ctx.Response.Header
-	q := t.Quota()
-	var buf [96]byte // both limits fit; longer values would allocate
 
+	q := t.Quota()
 	if q.Limit > 0 {
-		h.SetCanonical([]byte("X-Quota-Limit"), strconv.AppendInt(buf[:0], q.Limit, 10))
-		h.SetCanonical([]byte("X-Quota-Remaining"), strconv.AppendInt(buf[:0], q.Left, 10))
-		SetHeader(ctx, "X-Quota-Reset", t.Span.Reset)
+		dst = strconv.AppendInt(append(dst, "X-Quota-Limit: "...), q.Limit, 10)
+		dst = strconv.AppendInt(append(dst, "\r\nX-Quota-Remaining: "...), q.Left, 10)
+		dst = AppendLine(append(dst, "\r\n"...), "X-Quota-Reset", t.Span.Reset)
 	}
-	SetHeader(ctx, "RateLimit-Policy", t.Terms.Policy(t.Span.Days))
-	h.SetCanonical([]byte("RateLimit"), appendRateLimit(buf[:0], t, &q))
+	dst = AppendLine(dst, "RateLimit-Policy", t.Terms.Policy(t.Span.Days))
+	return append(appendRateLimit(append(dst, "RateLimit: "...), t, &q), "\r\n"...)
 }
 
 // appendRateLimit appends the value of the RateLimit header: for each policy,
@@ -52,7 +48,7 @@ func appendRateLimit(dst []byte, t *Ticket, q *accounts.Quota) []byte {
 	}
 
 	if q.Limit > 0 {
-		if len(dst) > 0 {
+		if t.Terms.Paced() {
 			dst = append(dst, `, `...)
 		}
 		dst = append(dst, `"month";r=`...)

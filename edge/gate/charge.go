@@ -114,41 +114,37 @@ func (g *Gate) AwaitShare(t *Ticket, now time.Time) {
 	}
 }
 
-// Settle ends an admitted request that a route answered. It bills charged of
-// the reserved units, releases the others, sets the headers and returns what it
-// billed. charged is at most what was reserved.
-func (g *Gate) Settle(
-	ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64,
-) (billed int64) {
-	billed = g.book.Settle(t, r, charged)
-	setMeterHeaders(ctx, t, billed)
-	return billed
-}
-
-// Begin sets the headers of a long answer, which is settled in parts as it is sent.
-func (g *Gate) Begin(ctx *fasthttp.RequestCtx, t *Ticket) { setAccountHeaders(ctx, t) }
-
-// SettlePart ends a part of a long answer: it bills charged of the units that are
-// held and releases the others. The first part counts as the request.
-func (g *Gate) SettlePart(t *Ticket, r accounts.Route, charged int64) (billed int64) {
+// Settle ends an admitted request that a route answered, or a part of a long answer. It
+// bills charged of the reserved units, releases the others and returns what it billed, for
+// the headers. charged is at most what was reserved. The first part counts as the request.
+func (g *Gate) Settle(t *Ticket, r accounts.Route, charged int64) (billed int64) {
 	return g.book.Settle(t, r, charged)
 }
 
-// Refuse ends an admitted request for which nothing was reserved: it only sets
-// the headers.
-func (g *Gate) Refuse(ctx *fasthttp.RequestCtx, t *Ticket) { setMeterHeaders(ctx, t, 0) }
-
-// setMeterHeaders sets the headers that every metered answer has once its key
-// is known.
-func setMeterHeaders(ctx *fasthttp.RequestCtx, t *Ticket, charged int64) {
-	var buf [20]byte
-	ctx.Response.Header.SetCanonical([]byte("X-Units-Charged"),
-		strconv.AppendInt(buf[:0], charged, 10))
-	setAccountHeaders(ctx, t)
+// SetMeter sets the headers that every metered answer has once its key is known.
+func SetMeter(ctx *fasthttp.RequestCtx, t *Ticket, billed int64) {
+	var buf [meterBytes]byte
+	SetLines(ctx, AppendMeter(buf[:0], t, billed))
 }
 
-// setAccountHeaders sets those of them that say what the account has left.
-func setAccountHeaders(ctx *fasthttp.RequestCtx, t *Ticket) {
-	setLimitHeaders(ctx, t)
-	SetHeader(ctx, "Access-Control-Expose-Headers", exposedHeaders)
+// SetAccount sets those of them that say what the account has left, for a long answer, which
+// is settled in parts as it is sent.
+func SetAccount(ctx *fasthttp.RequestCtx, t *Ticket) {
+	var buf [meterBytes]byte
+	SetLines(ctx, appendAccount(buf[:0], t))
+}
+
+// meterBytes holds the lines of AppendMeter for all usual limits.
+const meterBytes = 640
+
+// AppendMeter appends the lines of SetMeter.
+func AppendMeter(dst []byte, t *Ticket, billed int64) []byte {
+	dst = append(dst, "X-Units-Charged: "...)
+	dst = append(strconv.AppendInt(dst, billed, 10), "\r\n"...)
+	return appendAccount(dst, t)
+}
+
+func appendAccount(dst []byte, t *Ticket) []byte {
+	dst = appendLimits(dst, t)
+	return AppendLine(dst, "Access-Control-Expose-Headers", exposedHeaders)
 }

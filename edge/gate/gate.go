@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -62,7 +63,32 @@ func newGateMetrics(set *metrics.Set) gateMetrics {
 // cached, and it depends on the origin.
 func SetPrivate(ctx *fasthttp.RequestCtx) {
 	SetHeader(ctx, "Vary", "Origin")
-	SetHeader(ctx, "Cache-Control", "private, no-store")
+	SetHeader(ctx, "Cache-Control", private)
+}
+
+const private = "private, no-store"
+
+// AppendPrivate appends the lines of SetPrivate, of an answer that also depends on what vary
+// names.
+func AppendPrivate(dst []byte, vary string) []byte {
+	dst = AppendLine(dst, "Vary", vary)
+	return AppendLine(dst, "Cache-Control", private)
+}
+
+// AppendLine appends a header as a line of a response's head. Name and value must be well-formed.
+func AppendLine[T string | []byte](dst []byte, name string, value T) []byte {
+	dst = append(append(dst, name...), ": "...)
+	return append(append(dst, value...), "\r\n"...)
+}
+
+// SetLines sets the headers that lines have, which AppendLine made.
+func SetLines(ctx *fasthttp.RequestCtx, lines []byte) {
+	for len(lines) > 0 {
+		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
+		name, value, _ := bytes.Cut(line, []byte(": "))
+		ctx.Response.Header.SetCanonical(name, value)
+		lines = rest
+	}
 }
 
 // SetHeader sets a header. name must be in the canonical form that fasthttp

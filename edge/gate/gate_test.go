@@ -45,7 +45,7 @@ func (g *Gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g.Settle(ctx, &t, accounts.RoutePositions, 1)
+	SetMeter(ctx, &t, g.Settle(&t, accounts.RoutePositions, 1))
 }
 
 func TestGateAllocations(t *testing.T) {
@@ -80,7 +80,7 @@ func BenchmarkGate(b *testing.B) {
 // TestTicketBounds checks the last moment at which units may be spent, and the last
 // unit of a quota.
 func TestTicketBounds(t *testing.T) {
-	g, ctx, admitted := admitted(t)
+	g, _, admitted := admitted(t)
 	ticket := *admitted
 
 	f := func(aliveUntil, units int64, want *render.Error) {
@@ -90,7 +90,7 @@ func TestTicketBounds(t *testing.T) {
 		if err := g.Reserve(&held, units); err != want {
 			t.Errorf("%d units, alive for %d ns more: got %v; want %v", units, aliveUntil-ticket.Now, err, want)
 		}
-		g.Settle(ctx, &held, accounts.RoutePositions, 0)
+		g.Settle(&held, accounts.RoutePositions, 0)
 	}
 	f(ticket.Now, 1, nil)
 	f(ticket.Now+1, 1, nil)

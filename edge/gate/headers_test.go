@@ -30,7 +30,7 @@ func TestLimitHeaders(t *testing.T) {
 		ticket := planTicket(plan, now)
 		ticket.Burst = burst
 		ctx := new(fasthttp.RequestCtx)
-		setMeterHeaders(ctx, ticket, 3)
+		SetMeter(ctx, ticket, 3)
 		got := map[string]string{}
 		for k, v := range ctx.Response.Header.All() {
 			got[string(k)] = string(v)

@@ -79,7 +79,7 @@ func TestPartIsOfItsMonth(t *testing.T) {
 		if err := g.ReservePart(ticket, late, 100); err != nil || ticket.Span.Month != next {
 			t.Errorf("a part in the next month: %v, of %s; want it of %s", err, ticket.Span.Month, next)
 		}
-		g.SettlePart(ticket, accounts.RouteStream, 100)
+		g.Settle(ticket, accounts.RouteStream, 100)
 		if got, _ := ticket.Key.Cell.Tally(next); got.Billed() != 100 {
 			t.Errorf("%d units are billed to that month; want 100", got.Billed())
 		}
