@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -60,6 +61,30 @@ func TestMixes(t *testing.T) {
 }
 
 // An answer that is not whole says so, and is free.
+func TestWaitedToRun(t *testing.T) {
+	f := func(before, after [3]float64, quantile, want float64) {
+		t.Helper()
+		name := func(bound string) string { return waitsToRun + `{le="` + bound + `"}` }
+		counters := func(n [3]float64) map[string]float64 {
+			return map[string]float64{
+				name("1e-05"): n[0], name("0.001"): n[1], name("+Inf"): n[2], "go_gc_duration_seconds_count": 7,
+			}
+		}
+		if got := waitedToRun(counters(before), counters(after), quantile); got != want {
+			t.Errorf("%v of those between %v and %v waited up to %v s; want %v", quantile, before, after, got, want)
+		}
+	}
+
+	f([3]float64{}, [3]float64{}, 0.99, 1e-5)
+	f([3]float64{}, [3]float64{98, 99, 100}, 0.98, 1e-5)
+	f([3]float64{}, [3]float64{98, 99, 100}, 0.99, 1e-3)
+	f([3]float64{98, 98, 98}, [3]float64{98, 198, 198}, 0.5, 1e-3)
+	f([3]float64{}, [3]float64{0, 0, 1}, 0.5, math.Inf(1))
+	if got := waitedToRun(nil, nil, 0.99); got != 0 {
+		t.Errorf("without a histogram they waited %v s", got)
+	}
+}
+
 func TestIsFree(t *testing.T) {
 	f := func(body string, want bool) {
 		t.Helper()

@@ -15,7 +15,8 @@
 //	               market that moves
 //	mixes.go       what is asked; target.go finds out what there is to ask for,
 //	               remote.go prepares for a node that was started elsewhere
-//	comparison.go  a load on the node and on the limit, in turns
+//	comparison.go  a load on the node and on the limit, in turns; delays.go tells what
+//	               delayed answers besides the work for them
 //	wait.go        until a node has caught up, or never will
 //	check.go       is an answer right (edge/consistency)
 //	goals.toml     the table of goals, which goals.go holds against a run

@@ -1,7 +1,7 @@
 // Package load asks an HTTP server questions, many at once, and measures the
 // answers so that the figures can be believed.
 //
-// A load generator lies in four well-known ways; this is how each is avoided.
+// A load generator lies in five well-known ways; this is how each is avoided.
 //
 // It waits for a slow server. In a closed loop a connection asks again when it
 // was answered, so that a server that stalls for a second loses one sample a
@@ -20,6 +20,10 @@
 // and only so many a second. The CPU of client and server stand next to every
 // figure, without what was polled for nothing: a client at its limit says nothing
 // about the server.
+//
+// It is late. What else runs on its core keeps it from sending what is due and from
+// reading what has come. How long at most stands next to the latencies, for each
+// percentile by itself.
 //
 // It averages. Latencies go to HDR histograms with three digits, from 1 µs to
 // a minute; nothing is thrown away.

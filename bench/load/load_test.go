@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -169,6 +170,45 @@ func TestStallIsNotOmitted(t *testing.T) {
 	if r.Requests+r.Unsent < 400 {
 		t.Errorf("%d of 500 requests were asked, %d not", r.Requests, r.Unsent)
 	}
+}
+
+// What a client adds to latencies by itself is known, and a slow server is not mistaken
+// for it.
+func TestClientLateIsItsOwn(t *testing.T) {
+	const stall = 100 * time.Millisecond
+	f := func(inClient, inServer time.Duration, least, most time.Duration) {
+		t.Helper()
+		var asked, served atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if served.Add(1) == 50 {
+				time.Sleep(inServer)
+			}
+			w.Header().Set("Content-Length", "0")
+		}))
+		defer server.Close()
+		path := func(dst []byte, _ *rand.Rand) []byte {
+			if asked.Add(1) == 50 {
+				time.Sleep(inClient)
+			}
+			return append(dst, '/')
+		}
+
+		r := mustRun(t, Config{
+			Addr: server.Listener.Addr().String(), Connections: 4, Rate: 500,
+			Mix: Mix{{Name: "one", Weight: 1, Path: path, Units: AnyUnits}}, Length: 500 * time.Millisecond,
+		})
+		if late := r.ClientLate[len(r.ClientLate)-1]; late.Percent != 100 ||
+			late.Micros < least.Microseconds() || late.Micros > most.Microseconds() {
+			t.Errorf("a client that stalls for %s beside a server that stalls for %s was up to %d µs late; want %s to %s",
+				inClient, inServer, late.Micros, least, most)
+		}
+		if r.Quantile(100) < stall {
+			t.Errorf("the slowest answer took %s; want at least %s", r.Quantile(100), stall)
+		}
+	}
+
+	f(stall, 0, stall, 10*stall)
+	f(0, 2*stall, 0, stall)
 }
 
 // An open loop asks at its rate and no faster.

@@ -35,6 +35,22 @@ func someRun() *Run {
 var script = regexp.MustCompile(`(?s)<script>.*?</script>`)
 
 // The report is whole in itself, and says nothing unescaped.
+func TestLateClientIsFlagged(t *testing.T) {
+	f := func(rate float64, late, p99 int64, want bool) {
+		t.Helper()
+		s := Scenario{Rate: rate}
+		s.Node.Latency = []Percentile{{99, p99}}
+		s.Node.ClientLate = []Percentile{{99, late}, {100, 10 * late}}
+		if flags := s.Flags(); (len(flags) > 0) != want {
+			t.Errorf("rate %v, late %d µs of %d: flags %q; want some: %t", rate, late, p99, flags, want)
+		}
+	}
+
+	f(1000, 100, 1000, false)
+	f(1000, 300, 1000, true)
+	f(0, 300, 1000, false)
+}
+
 func TestHTML(t *testing.T) {
 	f := func(run, base *Run, wants ...string) {
 		t.Helper()

@@ -14,6 +14,10 @@ const (
 	// part of the time for fairParts of its pauses. Requests are that much slower
 	// then, which their own number makes slow.
 	fairParts = 8
+	// waitParts is how many parts of what the work has just taken a pause lasts at most. A
+	// pause ends with the answers of a look at the network, so that it is longer than that;
+	// with as many as fairParts each stride would be longer than the one before.
+	waitParts = 6
 	// calmLooks is how many looks at the network end a pause when no requests come. The
 	// work may be the first of what the scheduler finds at a look: the requests that were
 	// found with it run before the next one.
@@ -40,12 +44,15 @@ func New(requests func() uint64) *Pacer {
 // requests wait or the work has waited for its share of the time. It costs some 50 ns
 // when it is not yet time.
 func (p *Pacer) Pause() {
-	if time.Since(p.last) < p.stride {
+	// Work between two calls may take far longer than a stride. Requests wait as long, so
+	// that their part of the time is counted from what it took.
+	worked := time.Since(p.last)
+	if worked < p.stride {
 		return
 	}
 	began := time.Now()
 	asked := p.requestsCame()
-	for calm := 0; calm < calmLooks && time.Since(began) < fairParts*p.stride; calm++ {
+	for calm := 0; calm < calmLooks && time.Since(began) < waitParts*worked; calm++ {
 		giveWay()
 		if p.requestsCame() {
 			asked, calm = true, -1

@@ -139,6 +139,34 @@ func TestPaceWaitsForRequests(t *testing.T) {
 	}
 }
 
+// TestPaceCountsWork checks that a pause is by what the work took since the last one, which
+// may be much more than a stride.
+func TestPaceCountsWork(t *testing.T) {
+	const worked = 40 * busyStride
+	looks := uint64(0)
+	p := New(func() uint64 { looks++; return looks }) // requests at every look
+	p.last = time.Now().Add(-worked)
+	began := time.Now()
+	p.Pause()
+	if took := time.Since(began); took < waitParts*worked {
+		t.Errorf("after %s of work a pause of %s while requests come; want %s", worked, took, waitParts*worked)
+	}
+}
+
+// TestPaceDoesNotCreep checks that strides stay as they are where answers to what a look
+// finds take longer than a short pause: pauses are whole looks.
+func TestPaceDoesNotCreep(t *testing.T) {
+	const look = 1300 * time.Microsecond
+	stride := busyStride
+	for range 1000 {
+		looks := (waitParts*stride + look - 1) / look
+		stride = strideAfter(looks*look+look/100, true)
+	}
+	if stride > look {
+		t.Errorf("strides of %s beside answers of %s", stride, look)
+	}
+}
+
 // TestPaceStrides checks that strides are short while requests come only, and longer
 // when their answers take long.
 func TestPaceStrides(t *testing.T) {
