@@ -7,6 +7,7 @@ import (
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 func (f *columnBuilder) fillPositions() {
@@ -157,16 +158,30 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	if todo != open {
 		f.copyOpen(n)
 	}
-	f.valued.Words()[w] = old.valued.Words()[w] & open &^ todo
-	f.ranker.ReadPrices(f.pool.rows[first:end], todo)
-	for rest := todo; rest != 0; rest &= rest - 1 {
-		n := uint32(bits.TrailingZeros64(rest))
-		at := uint32(bits.OnesCount64(open & (rest&-rest - 1)))
-		f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at], &f.metrics)
-		f.setFigures(f.place+at, first+n)
-	}
+	f.valued.Words()[w] = old.valued.Words()[w]&open&^todo | f.renew(first, todo, open, kept)
 	f.copySteady(first, end, n)
 }
+
+// renew sets the results of some open rows of a chunk and returns which are valued.
+func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept) (valued uint64) {
+	from, to := f.place, f.place+uint32(len(kept))
+	roi, feePercent, pnl := f.roi[from:to], f.feePercent[from:to], f.pnl[from:to]
+	usd, pendingFees := f.value[from:to], f.pendingFees[from:to]
+
+	for rest := todo; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		at := bits.OnesCount64(open & (rest&-rest - 1))
+		r := f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at])
+		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
+		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
+		if isValued(r.UnderlyingValueUsd) {
+			valued |= rest & -rest
+		}
+	}
+	return valued
+}
+
+func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
 
 // copyOpen copies the figures of so many open rows from prev.
 func (f *columnBuilder) copyOpen(n uint32) {
@@ -334,7 +349,7 @@ func (f *columnBuilder) setFigures(at, i uint32) {
 	f.pnl[at] = m.PnlUsd
 	f.value[at] = m.UnderlyingValueUsd
 	f.pendingFees[at] = m.PendingFeesUsd
-	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
+	if isValued(m.UnderlyingValueUsd) {
 		f.valued.Set(i)
 	}
 }

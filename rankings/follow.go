@@ -39,7 +39,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		prev = nil
 	}
 	for id := range orderCount {
-		f := newPassFinder(prev, v, id)
+		f := newPassFinder(prev, v, id, h)
 		if err := f.markLeaves(leaves, h, pause); err != nil {
 			return nil, fmt.Errorf("cannot follow generation %d of chain %d: order %d: %w",
 				gen, st.Chain, id, err)
@@ -50,8 +50,8 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 }
 
 // passFinder finds, by rank, the rows of an order that the default filters admit. A
-// leaf that prev has too is not read again, unless they admit other rows of it. Of the
-// leaves that the generation wrote hints tell them.
+// leaf that prev has too is not read again, unless they admit other rows of it. Hints tell
+// them of such leaves, and of those that the generation wrote.
 type passFinder struct {
 	view     *View
 	id       orderID
@@ -62,26 +62,20 @@ type passFinder struct {
 
 	from   *block.Bitmap     // the result of the view before
 	kept   map[uint64]uint32 // leaves of that view, by number: the rank of their first row
-	turned []bool            // by leaf: it has a row that they admit now and did not before, or the reverse
+	turned []bool            // by leaf: it has a row that they admit now and did not before, or the reverse; nil: none
 }
 
-func newPassFinder(prev, v *View, id orderID) *passFinder {
+func newPassFinder(prev, v *View, id orderID, told *hints) *passFinder {
 	f := &passFinder{view: v, id: id, order: &v.orders[id]}
 	f.standard, f.bound = v.columns.standard(id), v.State.Positions.Len()
 	if id.ofPools() {
 		f.bound = v.State.Pools.Len()
 	}
 	f.passing = block.NewBitmap(f.order.Len())
-	if prev == nil || !f.findTurned(prev.columns.standard(id)) {
+	if prev == nil || !told.follows(prev) && !f.findTurned(prev.columns.standard(id)) {
 		return f
 	}
-
-	was := &prev.orders[id]
-	f.from = prev.columns.passingByRank[id]
-	f.kept = make(map[uint64]uint32, was.Leaves())
-	for i, number := range was.Numbers {
-		f.kept[number] = was.Rows[i]
-	}
+	f.from, f.kept = prev.columns.passingByRank[id], prev.leafRanks(id)
 	return f
 }
 
@@ -129,10 +123,10 @@ func (f *passFinder) markLeaves(leaves LeafReader, told *hints, pause func()) er
 		first, end := f.order.Rows[i], f.order.Rows[i+1]
 		at, kept := f.kept[number]
 		switch {
-		case told != nil && block.LeafGeneration(number) == f.view.Generation:
+		case told != nil && told.nextLeaf(number, f.view.Generation):
 			passing, from := told.nextPassing(end - first)
 			f.passing.CopyRange(first, passing, from, end-first)
-		case kept && !f.turned[i]:
+		case kept && (f.turned == nil || !f.turned[i]):
 			f.copyLeaf(at, first, end)
 		default:
 			if err := f.readLeaf(leaves, i); err != nil {

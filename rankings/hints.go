@@ -15,8 +15,13 @@ import (
 //	in range  8             a sum of all rows that are in range, little-endian
 //	turned    varint        words of 64 rows of which some entered or left their range
 //	          varint, 8     for each: the words before it since the last one, and which rows
-//	passing   1 bit a row   of the leaves that the generation wrote, in the order of the
-//	                        directory: the default filters admit the row; low bit first
+//	leaves    varint        leaves that the base has too, and of which the default filters
+//	                        admit other rows now
+//	          varint        for each: the leaves before it since the last one, in the order
+//	                        of the directory
+//	passing   1 bit a row   of these and of the leaves that the generation wrote, in the
+//	                        order of the directory: the default filters admit the row; low
+//	                        bit first
 //
 // To find a row's range takes a read of its record, which is hardly ever in the processor's
 // cache, and to find the rows of a leaf takes reading and decoding it with its bases.
@@ -24,8 +29,11 @@ type hints struct {
 	base    uint64
 	inRange uint64
 	turned  []turnedRows // ascending
+	leaves  []uint32     // by number in the directory, ascending
 	passing *block.Bitmap
-	at      uint32 // rows of passing that are used
+
+	at   uint32 // rows of passing that are used
+	leaf uint32 // the next one of the directory
 }
 
 // turnedRows are the rows of a word of 64 that entered or left their range.
@@ -39,8 +47,10 @@ type turnedRows struct {
 func (v *View) AppendHints(dst []byte, prev *View) []byte {
 	base := uint64(0)
 	var turned []turnedRows
+	var leaves []uint32
 	if prev != nil && prev.columns != nil {
 		base, turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
+		leaves = v.findTurnedLeaves(prev)
 	}
 
 	dst = binary.AppendUvarint(dst, base)
@@ -53,9 +63,16 @@ func (v *View) AppendHints(dst []byte, prev *View) []byte {
 		next = t.word + 1
 	}
 
-	passing := block.NewBitmap(v.writtenRows())
+	dst = binary.AppendUvarint(dst, uint64(len(leaves)))
+	next = 0
+	for _, leaf := range leaves {
+		dst = binary.AppendUvarint(dst, uint64(leaf-next))
+		next = leaf + 1
+	}
+
+	passing := block.NewBitmap(v.toldRows(leaves))
 	at := uint32(0)
-	v.eachWritten(func(id orderID, first, n uint32) {
+	v.eachTold(leaves, func(id orderID, first, n uint32) {
 		passing.CopyRange(at, v.columns.passingByRank[id], first, n)
 		at += n
 	})
@@ -77,22 +94,59 @@ func findTurnedRange(was, is *columns) (turned []turnedRows) {
 	return turned
 }
 
-// eachWritten calls f for every leaf that the generation wrote, in the order of the
-// directory, with the rank of its first row and how many it has.
-func (v *View) eachWritten(f func(id orderID, first, n uint32)) {
+// findTurnedLeaves finds the leaves that prev has too and of which the default filters admit
+// other rows now, by their numbers in the directory.
+func (v *View) findTurnedLeaves(prev *View) (leaves []uint32) {
+	leaf := uint32(0)
+	for id := range orderCount {
+		o, kept := &v.orders[id], prev.leafRanks(id)
+		was, is := prev.columns.passingByRank[id], v.columns.passingByRank[id]
+		for i, number := range o.Numbers {
+			first := o.Rows[i]
+			if at, ok := kept[number]; ok && !is.EqualRange(first, was, at, o.Rows[i+1]-first) {
+				leaves = append(leaves, leaf)
+			}
+			leaf++
+		}
+	}
+	return leaves
+}
+
+// leafRanks returns the ranks of the first rows of the leaves of an order, by their numbers.
+func (v *View) leafRanks(id orderID) map[uint64]uint32 {
+	o := &v.orders[id]
+	ranks := make(map[uint64]uint32, o.Leaves())
+	for i, number := range o.Numbers {
+		ranks[number] = o.Rows[i]
+	}
+	return ranks
+}
+
+// eachTold calls f for every leaf that the generation wrote, and for some others, in the
+// order of the directory, with the rank of its first row and how many it has.
+func (v *View) eachTold(leaves []uint32, f func(id orderID, first, n uint32)) {
+	told := hints{leaves: leaves}
 	for id := range orderCount {
 		o := &v.orders[id]
 		for i, number := range o.Numbers {
-			if block.LeafGeneration(number) == v.Generation {
+			if told.nextLeaf(number, v.Generation) {
 				f(id, o.Rows[i], o.Rows[i+1]-o.Rows[i])
 			}
 		}
 	}
 }
 
-// writtenRows counts the rows of these leaves.
-func (v *View) writtenRows() (rows uint32) {
-	v.eachWritten(func(_ orderID, _, n uint32) { rows += n })
+// leafCount counts the leaves of the directory.
+func (v *View) leafCount() (leaves uint64) {
+	for i := range v.orders {
+		leaves += uint64(v.orders[i].Leaves())
+	}
+	return leaves
+}
+
+// toldRows counts the rows of these leaves.
+func (v *View) toldRows(leaves []uint32) (rows uint32) {
+	v.eachTold(leaves, func(_ orderID, _, n uint32) { rows += n })
 	return rows
 }
 
@@ -124,7 +178,17 @@ func (v *View) readHints(b []byte) (*hints, error) {
 		next += gap + 1
 	}
 
-	h.passing = block.NewBitmap(v.writtenRows())
+	all := v.leafCount()
+	for n, next := r.varint(), uint64(0); n > 0 && r.ok(); n-- {
+		gap := r.varint()
+		if next >= all || gap >= all-next {
+			return nil, errHints
+		}
+		h.leaves = append(h.leaves, uint32(next+gap))
+		next += gap + 1
+	}
+
+	h.passing = block.NewBitmap(v.toldRows(h.leaves))
 	for i := range h.passing.Words() {
 		h.passing.Words()[i] = r.word()
 	}
@@ -162,10 +226,15 @@ func (r *hintReader) word() uint64 {
 	return v
 }
 
+// follows reports whether what turned was told against prev.
+func (h *hints) follows(prev *View) bool {
+	return h != nil && prev != nil && prev.columns != nil && prev.Generation == h.base
+}
+
 // turnedSince returns the rows that entered or left their range since prev, in words that
 // ascend; known is false if that was not told.
 func (h *hints) turnedSince(prev *View) (turned []turnedRows, known bool) {
-	if h == nil || prev == nil || prev.columns == nil || prev.Generation != h.base {
+	if !h.follows(prev) {
 		return nil, false
 	}
 	return h.turned, true
@@ -179,8 +248,19 @@ func (h *hints) checkInRange(c *columns) error {
 	return nil
 }
 
-// nextPassing returns where the rows stand of the next leaf that the generation wrote, which
-// has n: those that pass.
+// nextLeaf goes on to the next leaf of the directory and reports whether its rows are told.
+func (h *hints) nextLeaf(number, generation uint64) bool {
+	leaf := h.leaf
+	h.leaf++
+	if len(h.leaves) > 0 && h.leaves[0] == leaf {
+		h.leaves = h.leaves[1:]
+		return true
+	}
+	return block.LeafGeneration(number) == generation
+}
+
+// nextPassing returns where the rows stand of the next leaf that is told, which has n: those
+// that pass.
 func (h *hints) nextPassing(n uint32) (passing *block.Bitmap, at uint32) {
 	at = h.at
 	h.at += n

@@ -23,11 +23,16 @@ type note struct {
 	Reverted   bool              `json:",omitempty"` // blocks of the generation before were
 	At         int64             // when it was published, unix milliseconds
 	FeedPrices []value.FeedPrice `json:",omitempty"`
+	Hints      int               // the form of the hints
 }
 
+// hintsForm is 1 more than that of the hints of the program before, which did not say it.
+const hintsForm = 2
+
 // encode returns the note of a view that follows prev: JSON, and behind it the hints of the
-// view. An earlier program wrote no hints.
+// view.
 func (n note) encode(view, prev *rankings.View) ([]byte, error) {
+	n.Hints = hintsForm
 	text, err := json.Marshal(n)
 	if err != nil {
 		return nil, fmt.Errorf("cannot note the answers of the price feed: %w", err)
@@ -35,8 +40,8 @@ func (n note) encode(view, prev *rankings.View) ([]byte, error) {
 	return view.AppendHints(text, prev), nil
 }
 
-// decodeNote reads a note and returns the hints in it; a commit without a generation has
-// no note.
+// decodeNote reads a note and returns the hints in it, if they have the form that this
+// program knows; a commit without a generation has no note.
 func decodeNote(text []byte) (n note, hints []byte, err error) {
 	if len(text) == 0 {
 		return n, nil, nil
@@ -44,6 +49,9 @@ func decodeNote(text []byte) (n note, hints []byte, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&n); err != nil {
 		return n, nil, fmt.Errorf("cannot read the note of a cut: %w", err)
+	}
+	if n.Hints != hintsForm {
+		return n, nil, nil
 	}
 	return n, text[d.InputOffset():], nil
 }

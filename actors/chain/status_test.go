@@ -416,7 +416,7 @@ func TestDamagedDirectory(t *testing.T) {
 func TestNotes(t *testing.T) {
 	view, publication := rankings.Build(nil, &market.State{Chain: 1}, 1)
 	text, err := (note{At: 5}).encode(view, nil)
-	if err != nil || !bytes.HasPrefix(text, []byte(`{"At":5}`)) {
+	if err != nil || !bytes.HasPrefix(text, []byte(`{"At":5,"Hints":2}`)) {
 		t.Errorf("the note is %q, %v", text, err)
 	}
 	n, told, err := decodeNote(text)
@@ -426,7 +426,7 @@ func TestNotes(t *testing.T) {
 	if _, err := rankings.Follow(nil, view.State, 1, publication.Directory, nil, told, func() {}); err != nil {
 		t.Errorf("hints of a note: %v", err)
 	}
-	if n, told, err := decodeNote([]byte(`{"At":5}`)); err != nil || n.At != 5 || len(told) != 0 {
+	if n, told, err := decodeNote([]byte(`{"At":5}hints of another form`)); err != nil || n.At != 5 || len(told) != 0 {
 		t.Errorf("a note of an earlier program is read as %+v with %x, %v", n, told, err)
 	}
 	if n, told, err := decodeNote(nil); err != nil || n.At != 0 || told != nil {

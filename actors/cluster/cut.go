@@ -30,7 +30,11 @@ type Place struct {
 type Hash [sha256.Size]byte
 
 const (
-	magic      = "TMCUT\x01"
+	// magic ends with the version of what a cut has. The one before, with other hints in its
+	// note, is read too: a node that goes on from it finds out what they tell.
+	magic       = "TMCUT\x02"
+	magicBefore = "TMCUT\x01"
+
 	hashedFrom = len(magic) + 4
 	headerLen  = hashedFrom + 2 + 8 + 2*sha256.Size
 	placeLen   = 8 + 8 + sha256.Size
@@ -105,7 +109,8 @@ func (h *header) hashOf(body []byte) (sum Hash) {
 
 // decodeHeader reads the head of a message and returns the part of the body.
 func decodeHeader(message []byte) (h header, body []byte, err error) {
-	if len(message) < headerLen || !bytes.HasPrefix(message, []byte(magic)) {
+	known := bytes.HasPrefix(message, []byte(magic)) || bytes.HasPrefix(message, []byte(magicBefore))
+	if len(message) < headerLen || !known {
 		return h, nil, broken("a message of %d bytes is no part of a cut that this program knows",
 			len(message))
 	}

@@ -30,7 +30,7 @@
 //
 // A message is one part of a cut, at most PartBytes long (cut.go):
 //
-//	0    "TMCUT" 01
+//	0    "TMCUT" 02
 //	6    part, parts            2 bytes each
 //	10   format of the store    2
 //	12   number of the cut      8    1, 2, 3, … for each chain

@@ -409,6 +409,23 @@ func TestPartsThatFollow(t *testing.T) {
 	f("hash", headerLen-1)
 }
 
+// A cut of the program before is read, and none of a program after this one.
+func TestVersionsOfCuts(t *testing.T) {
+	messages, _, err := encodeCut(Place{}, []byte("batch"), []byte("note"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for version, read := range []bool{false, true, true, false} {
+		message := bytes.Clone(messages[0])
+		message[len(magic)-1] = byte(version)
+		cut, err := new(assembly).add(1, message)
+		if refused := errors.Is(err, ErrBroken); refused == read || read && string(cut.Note) != "note" {
+			t.Errorf("version %d: %+v, %v", version, cut, err)
+		}
+	}
+}
+
 // A cut may be empty.
 func TestEmptyCut(t *testing.T) {
 	messages, _, err := encodeCut(Place{}, nil, nil)

@@ -80,7 +80,7 @@ func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
 }
 
 // prepare copies the corpus twice, for a node alone and for the founder of the cluster, and
-// starts the servers.
+// begins the cluster.
 func (f *figures) prepare(ctx context.Context) (err error) {
 	if f.record, err = corpus.Read(f.Corpus); err != nil {
 		return err
@@ -109,7 +109,28 @@ func (f *figures) prepare(ctx context.Context) (err error) {
 		}
 		f.keys[name == alone] = keys[0][0]
 	}
-	return f.startServers(ctx)
+
+	if err := f.startServers(ctx); err != nil {
+		return err
+	}
+	return f.found(ctx)
+}
+
+// found has the founder write cuts and store a snapshot. Another node begins with it, and
+// where the market stands still none would ever be stored.
+func (f *figures) found(ctx context.Context) error {
+	founder, err := f.start(ctx, nodeName(0), f.brisk())
+	if err != nil {
+		return err
+	}
+
+	err = founder.Await(ctx, readEvery, func() error {
+		if process.Sum(founder.Counters(), snapshotSeconds+"_count") == 0 {
+			return errors.New("the founder of the cluster has stored no snapshot")
+		}
+		return nil
+	})
+	return errors.Join(err, f.stopNodes())
 }
 
 // alone is the name of the node that is in no cluster.

@@ -56,6 +56,19 @@ func (b *Bitmap) CopyRange(first uint32, from *Bitmap, at, n uint32) {
 	}
 }
 
+// EqualRange reports whether the n numbers from first on are members where those from at on
+// are members of other.
+func (b *Bitmap) EqualRange(first uint32, other *Bitmap, at, n uint32) bool {
+	for n > 0 {
+		count := min(n, wordBits)
+		if b.bitsAt(first, count) != other.bitsAt(at, count) {
+			return false
+		}
+		first, at, n = first+count, at+count, n-count
+	}
+	return true
+}
+
 // bitsAt returns the count bits from i on, the lowest first; count is 1 to 64.
 func (b *Bitmap) bitsAt(i, count uint32) uint64 {
 	w, shift := i/wordBits, i%wordBits

@@ -399,3 +399,26 @@ func TestBitmapRanges(t *testing.T) {
 		}
 	}
 }
+
+// Ranges of two sets are equal if they have the same members, wherever they begin.
+func TestEqualRange(t *testing.T) {
+	a, b := NewBitmap(300), NewBitmap(300)
+	for i := range uint32(100) {
+		a.Set(3*i - i%2)
+	}
+	b.CopyRange(0, a, 37, 263)
+	f := func(first, at, n uint32, want bool) {
+		t.Helper()
+		if got := a.EqualRange(first, b, at, n); got != want {
+			t.Errorf("%d numbers from %d on and from %d on: %t", n, first, at, got)
+		}
+	}
+
+	f(37, 0, 263, true)
+	f(101, 64, 199, true)
+	f(101, 65, 0, true)
+	f(37, 1, 200, false)
+	b.words[4] ^= 1 << 6 // 262
+	f(37, 0, 262, true)
+	f(37, 0, 263, false)
+}

@@ -16,25 +16,25 @@ type Kept struct {
 	flows
 }
 
-// poolPrices is what the open rows of a pool are valued at.
+// poolPrices is what the open rows of a pool are valued at. It has half a line of the cache,
+// because reading it is most of what a row costs whose pool has few.
 type poolPrices struct {
 	rawUsd  legs // Unknown where only the pool itself gives the price
-	exitUsd legs // what a claim may be
-	flags   uint8
+	exitUsd legs // what a claim may be; less than any if the pool is quarantined
 }
 
-// Flags of poolPrices: no part of the exit of a leg is a position's own liquidity, a bit
-// for each leg; and the pool is quarantined.
+// exitFlags say of a pool that no part of the exit of a leg is a position's own liquidity, a
+// bit for each leg, and that the pool is quarantined.
+type exitFlags uint8
+
 const (
-	noOwnExit     = 1
-	isQuarantined = 1 << 2
+	noOwnExit     exitFlags = 1
+	isQuarantined exitFlags = 1 << 2
 )
 
-func pricesOf(index uint32, pool *market.Pool, sides [2]*tokenView) poolPrices {
-	var p poolPrices
-	if pool.Quarantined {
-		p.flags = isQuarantined
-	}
+func pricesOf(
+	index uint32, pool *market.Pool, sides [2]*tokenView,
+) (p poolPrices, flags exitFlags) {
 	for leg, t := range sides {
 		p.rawUsd[leg], p.exitUsd[leg] = t.rawUsdIn(index), t.exitUsd
 		if t.anchor {
@@ -42,10 +42,14 @@ func pricesOf(index uint32, pool *market.Pool, sides [2]*tokenView) poolPrices {
 		}
 
 		if !hasOwnExit(index, pool, t, sides[1-leg]) {
-			p.flags |= noOwnExit << leg
+			flags |= noOwnExit << leg
 		}
 	}
-	return p
+
+	if pool.Quarantined {
+		p.exitUsd[0], flags = math.Inf(-1), isQuarantined
+	}
+	return p, flags
 }
 
 // Keep fills kept from the row that Rank ranked last, which is open.
@@ -81,38 +85,106 @@ func (k *Ranker) Reclaim(first uint32, rows, open uint64, kept []Kept) {
 	}
 }
 
-// ReadPrices reads what Renew needs of the pools of those rows that are marked, the first
-// row by the lowest bit, so that their cache misses overlap.
-func (k *Ranker) ReadPrices(pools []uint32, rows uint64) {
-	for ; rows != 0; rows &= rows - 1 {
-		k.sink += uint64(k.prices[pools[bits.TrailingZeros64(rows)]].flags)
-	}
+// Results are the figures of an open position by which rows are sorted and filtered and that
+// follow from prices: not what depends on its age.
+type Results struct {
+	ROI, FeePercent, PnlUsd            float64
+	UnderlyingValueUsd, PendingFeesUsd float64
 }
 
-// Renew fills f with the figures of open position i of a pool as far as they depend on
-// prices, to the bit as Rank does: what it holds, fees, results, but nothing that
-// depends on the age. It reads no record.
-func (k *Ranker) Renew(i, pool uint32, kept *Kept, f *Figures) {
+// Results returns the figures that Results has.
+func (f *Figures) Results() Results {
+	return Results{f.ROI, f.FeePercent, f.PnlUsd, f.UnderlyingValueUsd, f.PendingFeesUsd}
+}
+
+// Renew returns the results of open position i of a pool, to the bit as Rank does. It reads
+// no record. About 20 ns for nearly all rows.
+func (k *Ranker) Renew(i, pool uint32, kept *Kept) Results {
 	at := &k.prices[pool]
+	if !kept.withinExits(at) {
+		flags := k.exits[pool]
+		if flags&isQuarantined != 0 || kept.limitBy(at, flags, 0) != within || kept.limitBy(at, flags, 1) != within {
+			return k.renew(i, pool, kept)
+		}
+	}
+	return kept.valueAt(&at.rawUsd, k.native/weiPerNative)
+}
+
+// withinExits reports whether both claims are within their exits, whatever part of these is
+// the position's own liquidity: it is at most what the position holds of the other leg.
+func (k *Kept) withinExits(at *poolPrices) bool {
+	usd0, usd1 := at.rawUsd[0], at.rawUsd[1]
+	claim0, claim1 := (k.principal[0]+k.fees[0])*usd0, (k.principal[1]+k.fees[1])*usd1
+	return claim0+float64(k.principal[1]*usd1) <= at.exitUsd[0] &&
+		claim1+float64(k.principal[0]*usd0) <= at.exitUsd[1]
+}
+
+// valueAt computes the results of a row whose claims are within their exits, as valueGroups
+// and computeSums do.
+func (k *Kept) valueAt(usd *legs, weiUsd float64) (r Results) {
+	value, pending := k.principal.steadyUsdAt(usd), k.fees.steadyUsdAt(usd)
+	deposits, withdrawals := k.deposits.steadyUsdAt(usd), k.withdrawals.steadyUsdAt(usd)
+	fees := steadyFinite(pending + k.collected.steadyUsdAt(usd))
+	divergence := steadyFinite(value + withdrawals - deposits)
+	percent := 100 / deposits
+
+	r.UnderlyingValueUsd, r.PendingFeesUsd = value, pending
+	r.PnlUsd = steadyFinite(divergence + fees - steadyFinite(steadyWorth(k.gasWei, weiUsd)))
+	r.ROI, r.FeePercent = steadyFinite(r.PnlUsd*percent), steadyFinite(fees*percent)
+	return r
+}
+
+// These are usdAt, worth and finite without branches. Which amounts are 0 and which prices
+// are known cannot be predicted over rows of many pools; over those of one they can, and
+// then a branch is faster.
+
+func (a *legs) steadyUsdAt(usd *legs) float64 {
+	return steadyFinite(steadyWorth(a[0], usd[0]) + steadyWorth(a[1], usd[1]))
+}
+
+func steadyWorth(amount, usd float64) float64 {
+	worth := math.Float64bits(amount * usd)
+	if math.Float64bits(amount) == 0 {
+		worth = 0
+	}
+	return math.Float64frombits(worth)
+}
+
+func steadyFinite(x float64) float64 {
+	const exponent = 0x7ff << 52
+	b := math.Float64bits(x)
+	if b&exponent == exponent {
+		b = unknownBits
+	}
+	return math.Float64frombits(b)
+}
+
+var unknownBits = math.Float64bits(market.Unknown)
+
+// renew is Renew of any row.
+func (k *Ranker) renew(i, pool uint32, kept *Kept) Results {
+	at, flags, f := &k.prices[pool], k.exits[pool], &k.figures
 	f.Claim = kept.Claim
-	if at.flags&isQuarantined != 0 {
+	if flags&isQuarantined != 0 {
 		f.voidUsd()
-		return
+		return f.Results()
 	}
 
 	f.Unrealizable = [2]bool{}
 	for leg := range f.Unrealizable {
-		switch f.Claim.limitBy(at, leg) {
+		switch f.Claim.limitBy(at, flags, leg) {
 		case exceeds:
 			f.Unrealizable[leg] = true
 		case unsure:
 			k.limitClaims(i, pool, f)
 		}
 	}
+
 	v := &k.row.valuation
 	v.f, v.rawUsd, v.nativeUsd, v.flows = f, at.rawUsd, k.native, kept.flows
 	v.valueGroups()
 	v.computeSums()
+	return f.Results()
 }
 
 // limit says whether a claim is within its exit.
@@ -125,14 +197,14 @@ const (
 )
 
 // limitBy decides what it can without the records: hardly any row needs more.
-func (c *Claim) limitBy(at *poolPrices, leg int) limit {
+func (c *Claim) limitBy(at *poolPrices, flags exitFlags, leg int) limit {
 	claim := (c.principal[leg] + c.fees[leg]) * at.rawUsd[leg]
 	switch {
 	case !(claim > 0):
 		return within
 	case claim > at.exitUsd[leg]:
 		return exceeds
-	case at.flags>>leg&noOwnExit != 0 || claim+float64(c.principal[1-leg]*at.rawUsd[1-leg]) <= at.exitUsd[leg]:
+	case flags>>leg&noOwnExit != 0 || claim+float64(c.principal[1-leg]*at.rawUsd[1-leg]) <= at.exitUsd[leg]:
 		return within
 	}
 	return unsure

@@ -8,16 +8,18 @@ import "tidemark/rankings/market"
 // is read with it. Making one costs a walk over pools and tokens; it is for
 // one goroutine, and for any order of rows, of which ascending is the fast one.
 type Ranker struct {
-	st     *market.State
-	tokens []tokenView
-	pools  []poolView
-	prices []poolPrices
-	native float64           // what the native currency is worth; Unknown
-	first  uint32            // row of the chunk at hand
-	chunk  []market.Position // its rows
-	around [market.ChunkLen]surroundings
-	row    row
-	sink   uint64 // keeps the reads
+	st      *market.State
+	tokens  []tokenView
+	pools   []poolView
+	prices  []poolPrices
+	exits   []exitFlags
+	native  float64           // what the native currency is worth; Unknown
+	first   uint32            // row of the chunk at hand
+	chunk   []market.Position // its rows
+	around  [market.ChunkLen]surroundings
+	row     row
+	figures Figures // of renew
+	sink    uint64  // keeps the reads
 }
 
 // tokenView is what an open row needs of a token.
@@ -74,7 +76,8 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 	r := &Ranker{
 		st: st, row: row{st: st},
 		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
-		prices: make([]poolPrices, st.Pools.Len()), native: nativeUsd(st),
+		prices: make([]poolPrices, st.Pools.Len()), exits: make([]exitFlags, st.Pools.Len()),
+		native: nativeUsd(st),
 	}
 
 	for i := range r.tokens {
@@ -91,7 +94,7 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 		p := st.Pools.At(uint32(i))
 		sides := [2]*tokenView{&r.tokens[p.Currency0], &r.tokens[p.Currency1]}
 		r.pools[i] = viewPool(p, sides[0], sides[1])
-		r.prices[i] = pricesOf(uint32(i), p, sides)
+		r.prices[i], r.exits[i] = pricesOf(uint32(i), p, sides)
 	}
 	return r
 }
