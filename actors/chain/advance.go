@@ -110,7 +110,7 @@ func (c *Chain) beginHour(hour uint32) {
 	before := c.ledger.Present()
 	begun := c.pricer.BeginHour(before, &c.Prices, c.external(), hour)
 
-	var changed []ledger.HourPrice
+	changed := c.hourPrices[:0]
 	for i := range begun.Prices {
 		token, p := uint32(i), &begun.Prices[i]
 		record := ledger.HourPriceOf(token, &p.Price)
@@ -119,6 +119,7 @@ func (c *Chain) beginHour(hour uint32) {
 			changed = append(changed, record)
 		}
 	}
+	c.hourPrices = changed
 	c.ledger.BeginHour(hour, changed, begun.Pools)
 }
 

@@ -52,6 +52,7 @@ type Chain struct {
 	stats      market.Table[market.PoolStats] // of the newest generation, by pool
 	due        []dueStats                     // by pool: what of its stats is to be computed again
 	pricer     value.Pricer                   // of the ledger's pools
+	hourPrices []ledger.HourPrice             // memory of beginHour
 	everything bool                           // all stats are to be computed again
 	backlog    int                            // events applied and not given to be written
 	unkept     error                          // why the archive lacks a span; nil: it does not

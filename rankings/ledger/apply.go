@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 
 	"tidemark/rankings/market"
 )
@@ -12,7 +11,10 @@ import (
 // Apply, which must be the first of the hour, and are part of its undo. If that
 // Apply fails they are discarded.
 func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldPool) {
-	l.hour = &hourRecord{hour, slices.Clone(prices), slices.Clone(pools)}
+	h := &l.hourRoom
+	h.hour = hour
+	h.prices, h.pools = append(h.prices[:0], prices...), append(h.pools[:0], pools...)
+	l.hour = h
 }
 
 // Apply applies the span that follows the head. It returns the pools that it

@@ -62,7 +62,9 @@ func (l *Ledger) recordStable(token uint32) {
 // applyHour sets the tokens' price records, which hold until the next record of
 // the token. Of an hour announced twice the later record counts.
 func (l *Ledger) applyHour(h *hourRecord) {
-	for _, p := range h.prices {
+	entries := make([]HourEntry, len(h.prices)) // one object, since there are many of them
+	for i := range h.prices {
+		p := &h.prices[i]
 		t := Tokens.edit(l, p.Token)
 
 		// The undo puts back the record that is overwritten, or none.
@@ -76,7 +78,8 @@ func (l *Ledger) applyHour(h *hourRecord) {
 		t.HourMarkets, t.HourSource, t.HourReason = p.Markets, p.Source, p.Reason
 		t.HourCorroborated, t.HourExitUsd = p.Corroborated, p.ExitUsd
 		t.PriceLostAt, t.TrustLostAt = p.PriceLostAt, p.TrustLostAt
-		l.ops = append(l.ops, HourPrices.Put(HourEntry{p, h.hour}))
+		entries[i] = HourEntry{*p, h.hour}
+		l.ops = append(l.ops, Op{Series: HourPrices.index, Entry: &entries[i]})
 	}
 
 	for _, held := range h.pools {

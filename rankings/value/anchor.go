@@ -21,7 +21,7 @@ const (
 // what is left.
 func (s *solver) priceAnchors() {
 	s.setRoles()
-	var pegs, natives []uint32
+	pegs, natives := s.pegPools[:0], s.nativePools[:0]
 	for i := range s.st.Pools.Len() {
 		s.pauseAt(int(i))
 		pool := s.st.Pools.At(i)
@@ -35,22 +35,13 @@ func (s *solver) priceAnchors() {
 		}
 	}
 
+	s.pegPools, s.nativePools = pegs, natives
 	s.anchorStables()
 	s.dropUnpegged(pegs)
 	s.anchorNative(natives)
 }
 
 func (s *solver) setRoles() {
-	listed := make(map[market.Address]role, len(s.p.Stables)+2)
-	for _, a := range s.p.Stables {
-		listed[a] = stable
-	}
-
-	listed[market.Address{}] = native
-	if !s.p.WrappedNative.IsZero() {
-		listed[s.p.WrappedNative] = native
-	}
-
 	for i := range s.st.Tokens.Len() {
 		s.pauseAt(int(i))
 		token := s.st.Tokens.At(i)
@@ -60,8 +51,18 @@ func (s *solver) setRoles() {
 			s.prices[i].Reason = market.ReasonBadDecimals
 			continue
 		}
-		s.roles[i] = listed[token.Address]
+		s.roles[i] = s.p.roleOf(&token.Address)
 	}
+}
+
+func (p *Params) roleOf(a *market.Address) role {
+	switch {
+	case a.IsZero(), *a == p.WrappedNative:
+		return native
+	case slices.Contains(p.Stables, *a):
+		return stable
+	}
+	return ordinary
 }
 
 // anchorStables anchors the stables. Their price is as of the hour, not the
@@ -169,7 +170,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 // anchorNative prices the native currency and its wrapped form: the median of
 // the deepest pools of either against a stable. Without one a feed may.
 func (s *solver) anchorNative(pools []uint32) {
-	var quotes []quote
+	quotes := s.natives[:0]
 	for _, index := range pools {
 		side := 0
 		if s.roles[s.tokenOf(index, 1)] == native {

@@ -123,19 +123,19 @@ func (k *Pricer) appendShares(st *market.State, pool uint32) {
 	}
 
 	const sender = 1 << 32 // beside the owners
-	var senders map[market.Address]uint64
+	clear(k.senders)
 	for _, i := range k.nonNFT.rowsOf(pool) {
 		d := st.NonNFT.At(i)
 		if d.TickLower > tick || tick >= d.TickUpper {
 			continue
 		}
-		id, ok := senders[d.Sender]
+		id, ok := k.senders[d.Sender]
 		if !ok {
-			if senders == nil {
-				senders = make(map[market.Address]uint64)
+			if k.senders == nil {
+				k.senders = make(map[market.Address]uint64)
 			}
-			id = sender + uint64(len(senders))
-			senders[d.Sender] = id
+			id = sender + uint64(len(k.senders))
+			k.senders[d.Sender] = id
 		}
 		k.shares = append(k.shares, share{id, approx128(d.Liquidity)})
 	}

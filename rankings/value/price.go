@@ -69,6 +69,8 @@ type solver struct {
 	natives []quote        // what the native currency's pools said
 	kept    []quote        // scratch of keep
 
+	pegPools, nativePools []uint32 // scratch of priceAnchors
+
 	// Scratch of priceHops.
 	first, sorted []quote
 	between, ends []uint32
@@ -93,7 +95,9 @@ func (s *solver) begin(st *market.State, p *Params, ext []FeedPrice) {
 		s.rawUsd[i] = market.Unknown
 	}
 
-	s.feed = make(map[market.Address]FeedPrice, len(ext))
+	if clear(s.feed); s.feed == nil {
+		s.feed = make(map[market.Address]FeedPrice, len(ext))
+	}
 	for _, answer := range ext {
 		if age := s.now - answer.AsOf; max(age, -age) <= p.FeedMaxAge && answer.Usd > 0 {
 			s.feed[answer.Token] = answer

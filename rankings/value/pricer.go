@@ -16,10 +16,11 @@ type Pricer struct {
 	nonNFT    poolRows       // of State.NonNFT
 
 	// Memory that is used again.
-	hour   Hour
-	others []uint8   // by pool
-	met    [][2]bool // by pool and side
-	shares []share
+	hour    Hour
+	others  []uint8   // by pool
+	met     [][2]bool // by pool and side
+	shares  []share
+	senders map[market.Address]uint64
 }
 
 // keptDepth is a depth and the price impact that it is of, never 0; 0: none is kept.
@@ -64,7 +65,7 @@ func (k *Pricer) begin(st *market.State, p *Params, ext []FeedPrice) *solver {
 }
 
 func (k *Pricer) leave(s *solver) {
-	s.st, s.p, s.heldParams, s.pause, s.feed, s.depths = nil, nil, nil, nil, nil, nil
+	s.st, s.p, s.heldParams, s.pause, s.depths = nil, nil, nil, nil, nil
 	s.others, s.met = nil, nil
 	spare.Store(s)
 }
