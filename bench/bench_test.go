@@ -60,7 +60,7 @@ func TestMixes(t *testing.T) {
 	f(anyDetail(target), false)
 }
 
-// An answer that is not whole says so, and is free.
+// The bound that so many of the waits since the first reading were below.
 func TestWaitedToRun(t *testing.T) {
 	f := func(before, after [3]float64, quantile, want float64) {
 		t.Helper()
@@ -85,6 +85,7 @@ func TestWaitedToRun(t *testing.T) {
 	}
 }
 
+// An answer that is not whole says so, and is free.
 func TestIsFree(t *testing.T) {
 	f := func(body string, want bool) {
 		t.Helper()

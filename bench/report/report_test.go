@@ -34,7 +34,7 @@ func someRun() *Run {
 
 var script = regexp.MustCompile(`(?s)<script>.*?</script>`)
 
-// The report is whole in itself, and says nothing unescaped.
+// A client that may have made a good part of a p99 is said to.
 func TestLateClientIsFlagged(t *testing.T) {
 	f := func(rate float64, late, p99 int64, want bool) {
 		t.Helper()
@@ -51,6 +51,7 @@ func TestLateClientIsFlagged(t *testing.T) {
 	f(0, 300, 1000, false)
 }
 
+// The report is whole in itself, and says nothing unescaped.
 func TestHTML(t *testing.T) {
 	f := func(run, base *Run, wants ...string) {
 		t.Helper()
