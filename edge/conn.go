@@ -226,6 +226,13 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
+// limitSending bounds the time to send a response, which is ready now.
+func limitSending(ctx *fasthttp.RequestCtx, now time.Time) {
+	if c, ok := ctx.Conn().(*conn); ok {
+		c.writeDeadline.wanted = now.Add(writeTimeout)
+	}
+}
+
 // sendBody sets the body of a response; body must not change until it is sent, when
 // buffer is given back: the one that holds body, or nil if body never changes. A long
 // body is not copied into the write buffer: head and body are sent by one system call.

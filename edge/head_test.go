@@ -73,3 +73,29 @@ func TestAddedHead(t *testing.T) {
 		}
 	}
 }
+
+// TestSendingIsBounded: every answer has a time within which it must be sent, also that to a
+// request which cannot be read.
+func TestSendingIsBounded(t *testing.T) {
+	s := serve(t, nil)
+	f := func(request string) {
+		t.Helper()
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		must(theirs.SetDeadline(time.Now().Add(20 * time.Second)))
+		c := &conn{Conn: ours, onClose: func() {}}
+		go s.server.http.ServeConn(c)
+
+		_, err := io.WriteString(theirs, request)
+		must(err)
+		_, err = http.ReadResponse(bufio.NewReader(theirs), nil)
+		must(err)
+		if left := time.Until(c.writeDeadline.set); left < writeTimeout-time.Minute/2 || left > writeTimeout {
+			t.Errorf("%q: the answer has %s; want %s", request, left, writeTimeout)
+		}
+	}
+
+	f("GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n")
+	f("GET /v1/positions HTTP/1.1\r\nHost: x\r\n" + gate.HeaderKey + ": " + s.key + "\r\n\r\n")
+	f("GET /v1/chains HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n")
+}

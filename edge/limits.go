@@ -24,7 +24,7 @@ const (
 	// would hold its connection, and a shutdown, for ever.
 	readTimeout = 10 * time.Second
 	// writeTimeout bounds the sending of an answer. It is enough for 100 MB of
-	// transactions on a slow line.
+	// transactions on a slow line. fasthttp would read the clock for it once more.
 	writeTimeout = 60 * time.Second
 	// idleTimeout is longer than the keep-alive of common proxies, so that
 	// they close first and never send into a closing connection.

@@ -240,6 +240,7 @@ func (s *Server) finishRequest(r *request) {
 	}
 
 	took, status := time.Since(r.now), r.ctx.Response.StatusCode()
+	limitSending(r.ctx, r.now.Add(took))
 	s.metrics.inFlight.Add(-1)
 	s.metrics.observe(r.route, status, took)
 	if slow := s.slow.Load(); slow > 0 && int64(took) >= slow {
@@ -265,6 +266,7 @@ func (s *Server) logSlow(r *request, status int, took time.Duration) {
 // answerUnreadable answers a request that fasthttp could not parse.
 func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
+	limitSending(ctx, time.Now())
 	e := errorOfParse(err)
 	s.metrics.observe(routeNone, e.Code, 0)
 	r := request{ctx: ctx}

@@ -95,7 +95,6 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		ReadBufferSize:     maxHead,
 		WriteBufferSize:    writeBuffer,
 		ReadTimeout:        readTimeout,
-		WriteTimeout:       writeTimeout,
 		IdleTimeout:        idleTimeout,
 		MaxRequestBodySize: maxBody,
 
