@@ -122,8 +122,18 @@ func (f *passFinder) markLeaves(leaves LeafReader, told *hints, pause func()) er
 	for i, number := range f.order.Numbers {
 		first, end := f.order.Rows[i], f.order.Rows[i+1]
 		at, kept := f.kept[number]
+		turned := told != nil && told.nextTurned()
+		if turned {
+			passing, from := told.nextPassing(end - first)
+			if kept && f.turned == nil {
+				f.copyLeaf(at, first, end)
+				f.passing.XorRange(first, passing, from, end-first)
+				continue
+			}
+		}
+
 		switch {
-		case told != nil && told.nextLeaf(number, f.view.Generation):
+		case told != nil && !turned && block.LeafGeneration(number) == f.view.Generation:
 			passing, from := told.nextPassing(end - first)
 			f.passing.CopyRange(first, passing, from, end-first)
 		case kept && (f.turned == nil || !f.turned[i]):

@@ -20,8 +20,9 @@ import (
 //	          varint        for each: the leaves before it since the last one, in the order
 //	                        of the directory
 //	passing   1 bit a row   of these and of the leaves that the generation wrote, in the
-//	                        order of the directory: the default filters admit the row; low
-//	                        bit first
+//	                        order of the directory: the default filters admit the row; of
+//	                        these, which are nearly all alike: they did not in the base, or
+//	                        the reverse; low bit first
 //
 // To find a row's range takes a read of its record, which is hardly ever in the processor's
 // cache, and to find the rows of a leaf takes reading and decoding it with its bases.
@@ -48,9 +49,10 @@ func (v *View) AppendHints(dst []byte, prev *View) []byte {
 	base := uint64(0)
 	var turned []turnedRows
 	var leaves []uint32
+	var kept keptLeaves
 	if prev != nil && prev.columns != nil {
 		base, turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
-		leaves = v.findTurnedLeaves(prev)
+		leaves, kept = v.findTurnedLeaves(prev)
 	}
 
 	dst = binary.AppendUvarint(dst, base)
@@ -72,8 +74,13 @@ func (v *View) AppendHints(dst []byte, prev *View) []byte {
 
 	passing := block.NewBitmap(v.toldRows(leaves))
 	at := uint32(0)
-	v.eachTold(leaves, func(id orderID, first, n uint32) {
-		passing.CopyRange(at, v.columns.passingByRank[id], first, n)
+	v.eachTold(leaves, func(id orderID, i int, turned bool) {
+		o := &v.orders[id]
+		n := o.Rows[i+1] - o.Rows[i]
+		passing.CopyRange(at, v.columns.passingByRank[id], o.Rows[i], n)
+		if turned {
+			passing.XorRange(at, prev.columns.passingByRank[id], kept[id][o.Numbers[i]], n)
+		}
 		at += n
 	})
 	for _, word := range passing.Words() {
@@ -94,22 +101,27 @@ func findTurnedRange(was, is *columns) (turned []turnedRows) {
 	return turned
 }
 
+// keptLeaves are the ranks of the first rows of leaves, by order and their numbers.
+type keptLeaves [orderCount]map[uint64]uint32
+
 // findTurnedLeaves finds the leaves that prev has too and of which the default filters admit
-// other rows now, by their numbers in the directory.
-func (v *View) findTurnedLeaves(prev *View) (leaves []uint32) {
+// other rows now, by their places in the directory. It also returns all leaves of prev.
+func (v *View) findTurnedLeaves(prev *View) (leaves []uint32, kept keptLeaves) {
 	leaf := uint32(0)
 	for id := range orderCount {
-		o, kept := &v.orders[id], prev.leafRanks(id)
+		o := &v.orders[id]
+		kept[id] = prev.leafRanks(id)
 		was, is := prev.columns.passingByRank[id], v.columns.passingByRank[id]
+
 		for i, number := range o.Numbers {
 			first := o.Rows[i]
-			if at, ok := kept[number]; ok && !is.EqualRange(first, was, at, o.Rows[i+1]-first) {
+			if at, ok := kept[id][number]; ok && !is.EqualRange(first, was, at, o.Rows[i+1]-first) {
 				leaves = append(leaves, leaf)
 			}
 			leaf++
 		}
 	}
-	return leaves
+	return leaves, kept
 }
 
 // leafRanks returns the ranks of the first rows of the leaves of an order, by their numbers.
@@ -122,15 +134,14 @@ func (v *View) leafRanks(id orderID) map[uint64]uint32 {
 	return ranks
 }
 
-// eachTold calls f for every leaf that the generation wrote, and for some others, in the
-// order of the directory, with the rank of its first row and how many it has.
-func (v *View) eachTold(leaves []uint32, f func(id orderID, first, n uint32)) {
+// eachTold calls f for every leaf that the generation wrote, and for the turned ones, in the
+// order of the directory.
+func (v *View) eachTold(leaves []uint32, f func(id orderID, i int, turned bool)) {
 	told := hints{leaves: leaves}
 	for id := range orderCount {
-		o := &v.orders[id]
-		for i, number := range o.Numbers {
-			if told.nextLeaf(number, v.Generation) {
-				f(id, o.Rows[i], o.Rows[i+1]-o.Rows[i])
+		for i, number := range v.orders[id].Numbers {
+			if turned := told.nextTurned(); turned || block.LeafGeneration(number) == v.Generation {
+				f(id, i, turned)
 			}
 		}
 	}
@@ -146,7 +157,9 @@ func (v *View) leafCount() (leaves uint64) {
 
 // toldRows counts the rows of these leaves.
 func (v *View) toldRows(leaves []uint32) (rows uint32) {
-	v.eachTold(leaves, func(_ orderID, _, n uint32) { rows += n })
+	v.eachTold(leaves, func(id orderID, i int, _ bool) {
+		rows += v.orders[id].Rows[i+1] - v.orders[id].Rows[i]
+	})
 	return rows
 }
 
@@ -248,15 +261,14 @@ func (h *hints) checkInRange(c *columns) error {
 	return nil
 }
 
-// nextLeaf goes on to the next leaf of the directory and reports whether its rows are told.
-func (h *hints) nextLeaf(number, generation uint64) bool {
-	leaf := h.leaf
-	h.leaf++
-	if len(h.leaves) > 0 && h.leaves[0] == leaf {
+// nextTurned goes on to the next leaf of the directory and reports whether it is told as one
+// that the base has too.
+func (h *hints) nextTurned() bool {
+	turned := len(h.leaves) > 0 && h.leaves[0] == h.leaf
+	if h.leaf++; turned {
 		h.leaves = h.leaves[1:]
-		return true
 	}
-	return block.LeafGeneration(number) == generation
+	return turned
 }
 
 // nextPassing returns where the rows stand of the next leaf that is told, which has n: those

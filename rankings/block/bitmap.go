@@ -56,6 +56,16 @@ func (b *Bitmap) CopyRange(first uint32, from *Bitmap, at, n uint32) {
 	}
 }
 
+// XorRange makes members of the n numbers from first on of which those as far after at are in
+// from and that are none, and the reverse.
+func (b *Bitmap) XorRange(first uint32, from *Bitmap, at, n uint32) {
+	for n > 0 {
+		count := min(n, wordBits-first%wordBits)
+		b.words[first/wordBits] ^= from.bitsAt(at, count) << (first % wordBits)
+		first, at, n = first+count, at+count, n-count
+	}
+}
+
 // EqualRange reports whether the n numbers from first on are members where those from at on
 // are members of other.
 func (b *Bitmap) EqualRange(first uint32, other *Bitmap, at, n uint32) bool {

@@ -418,6 +418,12 @@ func TestEqualRange(t *testing.T) {
 	f(101, 64, 199, true)
 	f(101, 65, 0, true)
 	f(37, 1, 200, false)
+	c := NewBitmap(300)
+	c.CopyRange(5, a, 37, 200)
+	c.XorRange(5, b, 0, 200)
+	if c.Seal(); c.Count() > 0 {
+		t.Errorf("%d members of a set and none of the same", c.Count())
+	}
 	b.words[4] ^= 1 << 6 // 262
 	f(37, 0, 262, true)
 	f(37, 0, 263, false)
