@@ -6,12 +6,13 @@
 //	(the server's own 404, 405 and 400)
 //	Reserve                  429 quota, 503
 //	(the work)
-//	Settle or Refuse         sets headers, bills or releases the units
+//	Settle                   bills or releases the units
+//	SetMeter or AppendMeter  the headers that say so
 //
-// Every admitted request ends in exactly one Settle (a route answered it) or
-// Refuse (no route did), whatever happens in between. On the response both only
-// set headers, so the caller may set status and body before or after. Nobody
-// may reset the response headers after Admit.
+// Every request for which units were reserved ends in exactly one Settle, whatever
+// happens in between. Admit and the functions that set headers touch nothing else of
+// the response, so the caller may set status and body before or after. Nobody may
+// reset the response headers after Admit.
 //
 // All checks run in memory on immutable maps and atomic counters of
 // storage/accounts, without locks, messages or allocations. The one exception is
