@@ -71,7 +71,7 @@ func (w *writer) patchPrices(t *rows[market.Price], cut *Cut) {
 	pays := len(changed) > int(before.Len())/patchTurns
 	for k, row := range changed {
 		if k%rowsPerRecord == 0 {
-			w.countRecord()
+			w.countRecord(0)
 		}
 		if row >= before.Len() {
 			break

@@ -319,20 +319,24 @@ func putRecord[T any](w *writer, key []byte, record *T, code func(*field.Coder, 
 func (w *writer) setKey(key, value []byte) {
 	w.key = key
 	must(w.batch.Set(key, value, nil))
-	w.countRecord()
+	w.countRecord(len(value))
 }
 
 func (w *writer) deleteKey(key []byte) {
 	w.key = key
 	must(w.batch.Delete(key, nil))
-	w.countRecord()
+	w.countRecord(0)
 }
 
-// recordsPerPause is about 100 µs of coding and copying.
-const recordsPerPause = 128
+const (
+	// recordsPerPause is about 100 µs of coding and copying.
+	recordsPerPause = 128
+	// recordBytes is how much of a long record, such as a leaf, counts as another one.
+	recordBytes = 256
+)
 
-func (w *writer) countRecord() {
-	if w.records++; w.records >= recordsPerPause && w.pause != nil {
+func (w *writer) countRecord(size int) {
+	if w.records += 1 + size/recordBytes; w.records >= recordsPerPause && w.pause != nil {
 		w.records = 0
 		w.pause()
 	}

@@ -235,21 +235,32 @@ func TestReferencesOfRows(t *testing.T) {
 	f("its pool", priceRefs(&h, &market.Price{OnlyPool: 1}), false)
 }
 
-// TestPausesOfACommit: a batch is filled with a pause for every so many records.
+// TestPausesOfACommit: a batch is filled with a pause for every so many records, of which
+// long ones count as several.
 func TestPausesOfACommit(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
 	defer closeTest(t, s)
-	g, pauses, records := newRig(52, 1), 0, 0
+	g, pauses, records, size := newRig(52, 1), 0, 0, 0
 	s.opts.Tee = func(_ market.ChainID, batch, _ []byte) ([]byte, error) {
-		records = int(binary.LittleEndian.Uint32(batch[8:]))
+		records, size = int(binary.LittleEndian.Uint32(batch[8:])), len(batch)
 		return []byte("here"), nil
 	}
 	cut := g.cut(300, true)
 	cut.Pause = func() { pauses++ }
 	must(s.Commit(cut))
 
-	if want := records / recordsPerPause; records < 2*recordsPerPause || pauses < want-1 || pauses > want {
-		t.Errorf("%d pauses for %d records; want %d", pauses, records, want)
+	least, most := records/recordsPerPause, (records+size/recordBytes)/recordsPerPause
+	if records < 2*recordsPerPause || pauses < least-1 || pauses > most {
+		t.Errorf("%d pauses for %d records of %d bytes; want %d to %d", pauses, records, size, least, most)
+	}
+
+	w := writer{pause: func() { pauses++ }}
+	pauses = 0
+	for range 8 { // of leaves of some KB each
+		w.countRecord(recordsPerPause / 4 * recordBytes)
+	}
+	if pauses != 2 {
+		t.Errorf("%d pauses for 8 records that take the time of %d each; want 2", pauses, recordsPerPause/4)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // TestOpeningPauses: a ledger that continues from a large state pauses as it makes its
@@ -40,4 +41,31 @@ func fillTable[T any](table *market.Frozen[T], n uint32) {
 		rows.Append(*new(T))
 	}
 	*table = rows.Freeze()
+}
+
+// TestApplyingPauses: a ledger pauses after every event, and while it is frozen after every
+// table and every pool whose day it ends.
+func TestApplyingPauses(t *testing.T) {
+	l, pauses := poolOfTwo(t, 3000), 0
+	l.Freeze()
+	l.cfg.Pause = func() { pauses++ }
+	f := func(events ...market.Event) {
+		t.Helper()
+		pauses = 0
+		apply(t, l, strictSpan(l, events...))
+		if pauses != len(events) {
+			t.Errorf("%d pauses for %d events", pauses, len(events))
+		}
+	}
+
+	change := moved(1e9)
+	change.Sender = script.Person("bob") // of no position, so that it needs no mint
+	f(change)
+	f(change, change, change)
+
+	pauses = 0
+	l.Freeze()
+	if want := len(l.journals) + 1 + 1; pauses != want {
+		t.Errorf("%d pauses in a freeze after events of one pool; want %d", pauses, want)
+	}
 }
