@@ -68,10 +68,12 @@ func readFiles(dir string) (bytes int64, err error) {
 		if err != nil {
 			return err
 		}
+
 		n, err := io.Copy(io.Discard, f)
 		bytes += n
 		return errors.Join(err, f.Close())
 	})
+
 	if err != nil {
 		return bytes, fmt.Errorf("cannot read the files of %s: %w", dir, err)
 	}

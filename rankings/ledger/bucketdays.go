@@ -91,10 +91,12 @@ func (l *Ledger) undoBucketDays(u *Undo) {
 			x.add(slot)
 		}
 	}
+
 	for i := range pools {
 		if newest := pools[i].Row.LastHour; newest != market.NoIndex {
 			x.end(newest)
 		}
 	}
+
 	x.newer = x.newer[:min(len(x.newer), int(l.st.Hours.Len()))]
 }
