@@ -140,7 +140,7 @@ func TestDamageIsRepairedBySnapshot(t *testing.T) {
 	b := f.join("b", t.TempDir(), false)
 	f.turn(a, b)
 
-	b.wire.Flip("TMCUT\x01", 150)
+	b.wire.Flip("TMCUT\x02", 150)
 	f.turn(a, b)
 	if b.counts("snapshots_taken") == 0 || b.counts("broken") == 0 {
 		t.Error("cuts are damaged, and no snapshot is taken")
