@@ -75,6 +75,7 @@ func (f *columnBuilder) takeKept() {
 
 	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
 	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
+	f.openOrders.take(&f.prev.columns.openOrders, f.sharesAll)
 	if !f.kept.resize(f.open.Words()) {
 		f.kept = f.kept.moved(f.open, f.pause)
 	}
