@@ -40,8 +40,7 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 		return nil
 	}
 	order := &o.view.columns.openOrders.by[id]
-	if len(*order) == 0 || id.onlyValued() &&
-		!slices.Equal(o.prev.columns.valued.Words(), o.view.columns.valued.Words()) {
+	if len(*order) == 0 {
 		return nil
 	}
 
@@ -58,19 +57,25 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 	return *order
 }
 
-// findMoved finds the places with another figure than in prev, by their keys, and reports
-// false if they are more than some.
+// findMoved finds the places with another figure than in prev, or that come into the order,
+// by their keys, and reports false if they are more than some.
 func (o *orderBuilder) findMoved(id orderID, most int) bool {
 	was, is := o.prev.columns.floats(id), o.view.columns.floats(id)
-	values := o.view.columns.value
+	old, values := o.prev.columns.value, o.view.columns.value
 	o.moved, o.isMoved = o.moved[:0], append(o.isMoved[:0], make([]uint64, len(is)/64+1)...)
 	inStrides(len(is), o.pause, func(from, to int) {
 		for place := from; place < to; place++ {
-			if math.Float64bits(was[place]) == math.Float64bits(is[place]) {
+			moved, in := math.Float64bits(was[place]) != math.Float64bits(is[place]), true
+			if id.onlyValued() {
+				in = isValued(values[place])
+				moved = moved || in != isValued(old[place])
+			}
+			if !moved {
 				continue
 			}
+
 			o.isMoved[place/64] |= 1 << (place % 64)
-			if !id.onlyValued() || market.Known(values[place]) && values[place] != 0 {
+			if in {
 				o.moved = append(o.moved, uint32(place))
 			}
 		}
@@ -85,6 +90,8 @@ func (o *orderBuilder) findMoved(id orderID, most int) bool {
 	o.pause()
 	return true
 }
+
+func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
 
 // dropMoved returns an order without the moved places, in the memory of ids.
 func (o *orderBuilder) dropMoved(places []uint32) (kept []uint32) {

@@ -11,15 +11,13 @@ import (
 
 // openView is a view of n open positions, of which every fifth has no value.
 func openView(r *rand.Rand, n uint32, now int64) *View {
-	c := &columns{open: block.NewBitmap(n), valued: block.NewBitmap(n)}
+	c := &columns{open: block.NewBitmap(n)}
 	for i := range n {
 		c.open.Set(i)
 		c.mintedAt = append(c.mintedAt, uint32(now-1-r.Int64N(1e6)))
 		c.value = append(c.value, float64(r.IntN(900)))
 		if i%5 == 0 {
 			c.value[i] = 0
-		} else if c.value[i] > 0 {
-			c.valued.Set(i)
 		}
 		c.roi = append(c.roi, r.NormFloat64())
 		c.feePercent = append(c.feePercent, float64(r.IntN(100)))
@@ -27,7 +25,6 @@ func openView(r *rand.Rand, n uint32, now int64) *View {
 	}
 
 	c.open.Seal()
-	c.valued.Seal()
 	return &View{State: &market.State{Head: market.Head{Time: now}}, columns: c}
 }
 
@@ -44,9 +41,7 @@ func after(r *rand.Rand, prev *View, seconds int64, part float64) *View {
 		}
 		c.roi[i], c.pnl[i] = r.NormFloat64(), market.Unknown
 		c.feePercent[i] = float64(r.IntN(100))
-		if c.value[i] != 0 {
-			c.value[i] = 1 + float64(r.IntN(900))
-		}
+		c.value[i] = float64(r.IntN(4) * r.IntN(900))
 	}
 	v := &View{State: &market.State{Head: market.Head{Time: prev.State.Now() + seconds}}, columns: &c}
 	c.openOrders = openOrders{}

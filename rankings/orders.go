@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"tidemark/rankings/block"
-	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
@@ -158,7 +157,7 @@ func (o *orderBuilder) choosePlaces(id orderID) {
 	o.places = slices.Grow(o.places[:0], len(o.rows))
 	inStrides(len(o.rows), o.pause, func(from, to int) {
 		for place := from; place < to; place++ {
-			if first != openAPR || market.Known(values[place]) && values[place] != 0 {
+			if first != openAPR || isValued(values[place]) {
 				o.places = append(o.places, uint32(place))
 			}
 		}
