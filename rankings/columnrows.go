@@ -326,6 +326,9 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 // setFigures sets the columns of the open row i at a place from f.metrics.
 func (f *columnBuilder) setFigures(at, i uint32) {
+	if f.sharesAll {
+		f.openOrders.note(at, uint32(len(f.value)))
+	}
 	m := &f.metrics
 	f.roi[at] = m.ROI
 	f.feePercent[at] = m.FeePercent

@@ -17,6 +17,9 @@ import (
 // A generation takes the orders from the one before. It costs 20 bytes an open position.
 type openOrders struct {
 	by [openValue + 1][]uint32 // empty: to be sorted
+	// figured are the places, ascending, of which figures were computed for this generation;
+	// one too many if they are more than changedShare allows.
+	figured []uint32
 }
 
 // take takes the orders of prev, or only their memory if they are of other positions.
@@ -33,8 +36,8 @@ func (s *openOrders) take(prev *openOrders, same bool) {
 // repaired: as many take the time of sorting it.
 const shiftsPerRow = 8
 
-// repairOpen returns the places of the rows of an order, whose keys were found, made from
-// those of prev, or nil if they have to be sorted.
+// repairOpen returns the places of the rows of an order, made from those of prev, or nil if
+// they have to be sorted.
 func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 	if id > openValue || o.prev == nil {
 		return nil
@@ -44,51 +47,55 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 		return nil
 	}
 
+	if c := o.view.columns; len(c.openOrders.figured) > len(c.value)/changedShare {
+		return nil
+	}
+	o.findMoved(id)
 	places := *order
-	if !o.findMoved(id, len(places)/changedShare) {
-		return nil
-	}
 	kept := o.dropMoved(places)
-	if id <= openFeeAPR && !o.shiftNeighbours(kept) {
-		*order = places[:0]
-		return nil
+	if id <= openFeeAPR {
+		if o.findKeys(id); !o.shiftNeighbours(kept) {
+			*order = places[:0]
+			return nil
+		}
 	}
-	*order = o.mergeMoved(kept, places[:0])
+	*order = o.mergeMoved(id, kept, places[:0])
 	return *order
 }
 
-// findMoved finds the places with another figure than in prev, or that come into the order,
-// by their keys, and reports false if they are more than some.
-func (o *orderBuilder) findMoved(id orderID, most int) bool {
-	was, is := o.prev.columns.floats(id), o.view.columns.floats(id)
-	old, values := o.prev.columns.value, o.view.columns.value
-	o.moved, o.isMoved = o.moved[:0], append(o.isMoved[:0], make([]uint64, len(is)/64+1)...)
-	inStrides(len(is), o.pause, func(from, to int) {
-		for place := from; place < to; place++ {
-			moved, in := math.Float64bits(was[place]) != math.Float64bits(is[place]), true
-			if id.onlyValued() {
-				in = isValued(values[place])
-				moved = moved || in != isValued(old[place])
-			}
-			if !moved {
-				continue
-			}
+// note notes a place of which figures were computed.
+func (s *openOrders) note(place, open uint32) {
+	if len(s.figured) <= int(open)/changedShare {
+		s.figured = append(s.figured, place)
+	}
+}
 
-			o.isMoved[place/64] |= 1 << (place % 64)
-			if in {
-				o.moved = append(o.moved, uint32(place))
-			}
+// findMoved finds the places with another figure than in prev, or that come into the order,
+// by their keys.
+func (o *orderBuilder) findMoved(id orderID) {
+	c, now := o.view.columns, o.view.State.Now()
+	was, is, old := o.prev.columns.floats(id), c.floats(id), o.prev.columns.value
+	o.moved, o.isMoved = o.moved[:0], append(o.isMoved[:0], make([]uint64, len(is)/64+1)...)
+	for _, place := range c.openOrders.figured {
+		moved, in := math.Float64bits(was[place]) != math.Float64bits(is[place]), true
+		if id.onlyValued() {
+			in = isValued(c.value[place])
+			moved = moved || in != isValued(old[place])
 		}
-	})
-	if len(o.moved) > most {
-		return false
+		if !moved {
+			continue
+		}
+
+		o.isMoved[place/64] |= 1 << (place % 64)
+		if in {
+			o.moved = append(o.moved, place)
+		}
 	}
 
 	slices.SortFunc(o.moved, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(o.keys[a], o.keys[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(c.sortKey(id, a, now), c.sortKey(id, b, now)), cmp.Compare(a, b))
 	})
 	o.pause()
-	return true
 }
 
 func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
@@ -129,13 +136,14 @@ func (o *orderBuilder) shiftNeighbours(places []uint32) bool {
 }
 
 // mergeMoved appends an order with the moved places put in again.
-func (o *orderBuilder) mergeMoved(kept, dst []uint32) []uint32 {
-	from := 0
+func (o *orderBuilder) mergeMoved(id orderID, kept, dst []uint32) []uint32 {
+	c, now, from := o.view.columns, o.view.State.Now(), 0
 	for _, place := range o.moved {
-		key := o.keys[place]
+		key := c.sortKey(id, place, now)
 		n := sort.Search(len(kept)-from, func(i int) bool {
 			other := kept[from+i]
-			return o.keys[other] > key || o.keys[other] == key && other > place
+			is := c.sortKey(id, other, now)
+			return is > key || is == key && other > place
 		})
 		dst = append(append(dst, kept[from:from+n]...), place)
 		from += n

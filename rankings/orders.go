@@ -90,7 +90,6 @@ func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) ui
 
 // sortRows sorts the rows of an order by the keys of its column.
 func (o *orderBuilder) sortRows(id orderID) (ids []uint32, key func(i int) uint64) {
-	o.findKeys(id)
 	places := o.repairOpen(id)
 	if places == nil {
 		places = o.sortAnew(id)
@@ -102,12 +101,17 @@ func (o *orderBuilder) sortRows(id orderID) (ids []uint32, key func(i int) uint6
 		}
 	})
 
+	if id <= openValue {
+		c, now := o.view.columns, o.view.State.Now()
+		return o.ids, func(i int) uint64 { return c.sortKey(id, places[i], now) }
+	}
 	return o.ids, func(i int) uint64 { return o.keys[places[i]] }
 }
 
 // sortAnew returns the places of the rows of an order. It keeps those of open positions for
 // the next generation.
 func (o *orderBuilder) sortAnew(id orderID) []uint32 {
+	o.findKeys(id)
 	o.choosePlaces(id)
 	words := o.sortPlaces(o.keys, o.places)
 	sorted := &o.sorted
