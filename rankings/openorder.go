@@ -148,6 +148,7 @@ func (o *orderBuilder) mergeMoved(id orderID, kept, dst []uint32) []uint32 {
 		dst = append(append(dst, kept[from:from+n]...), place)
 		from += n
 	}
+
 	o.pause()
 	return append(dst, kept[from:]...)
 }
