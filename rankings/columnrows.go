@@ -76,6 +76,7 @@ func (f *columnBuilder) takeKept() {
 
 	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
 	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
+	f.openOrders.take(&f.prev.columns.openOrders, f.sharesAll)
 	if !f.kept.resize(f.open.Words()) {
 		f.kept = f.kept.moved(f.open, f.pause)
 	}
@@ -343,6 +344,9 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 // setFigures sets the columns of the open row i at a place from f.metrics.
 func (f *columnBuilder) setFigures(at, i uint32) {
+	if f.sharesAll {
+		f.openOrders.note(at, uint32(len(f.value)))
+	}
 	m := &f.metrics
 	f.roi[at] = m.ROI
 	f.feePercent[at] = m.FeePercent

@@ -37,9 +37,10 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 	}
 
 	d := &dumper{b: b}
-	if d.printField(1, "version =") == relativeVersion {
+	switch d.printField(1, "version =") {
+	case relativeVersion, stepsVersion:
 		d.printCode()
-	} else {
+	default:
 		d.printField(1, "width =")
 		d.printField(2, "rows =")
 		d.printField(4, "base =")
@@ -55,8 +56,9 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 
 // printCode prints what a relative leaf has before its places.
 func (d *dumper) printCode() {
-	code := d.b[d.at]
-	d.printField(1, "code: %d low bits, runs %v", code&^codeRuns, code&codeRuns != 0)
+	code := skipCode(d.b[d.at])
+	d.printField(1, "code: %d low bits, runs %v, growing %v, differences %v",
+		code.lowBits(), code.runs(), code.growing(), code.differences())
 	d.printField(2, "rows =")
 
 	for range d.printField(1, "bases =") {
