@@ -175,6 +175,7 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 		r := f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at])
 		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
 		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
+		f.noteFigures(from + uint32(at))
 		if isValued(r.UnderlyingValueUsd) {
 			valued |= rest & -rest
 		}
@@ -182,7 +183,12 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	return valued
 }
 
-func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
+// noteFigures notes that the open row at a place has its figures computed.
+func (f *columnBuilder) noteFigures(at uint32) {
+	if f.sharesAll {
+		f.openOrders.note(at, uint32(len(f.value)))
+	}
+}
 
 // copyOpen copies the figures of so many open rows from prev.
 func (f *columnBuilder) copyOpen(n uint32) {
@@ -344,9 +350,7 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 // setFigures sets the columns of the open row i at a place from f.metrics.
 func (f *columnBuilder) setFigures(at, i uint32) {
-	if f.sharesAll {
-		f.openOrders.note(at, uint32(len(f.value)))
-	}
+	f.noteFigures(at)
 	m := &f.metrics
 	f.roi[at] = m.ROI
 	f.feePercent[at] = m.FeePercent
