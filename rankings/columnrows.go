@@ -76,7 +76,6 @@ func (f *columnBuilder) takeKept() {
 
 	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
 	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
-	f.openOrders.take(&f.prev.columns.openOrders, f.sharesAll)
 	if !f.kept.resize(f.open.Words()) {
 		f.kept = f.kept.moved(f.open, f.pause)
 	}
@@ -175,7 +174,6 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 		r := f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at])
 		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
 		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
-		f.noteFigures(from + uint32(at))
 		if isValued(r.UnderlyingValueUsd) {
 			valued |= rest & -rest
 		}
@@ -183,12 +181,7 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	return valued
 }
 
-// noteFigures notes that the open row at a place has its figures computed.
-func (f *columnBuilder) noteFigures(at uint32) {
-	if f.sharesAll {
-		f.openOrders.note(at, uint32(len(f.value)))
-	}
-}
+func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
 
 // copyOpen copies the figures of so many open rows from prev.
 func (f *columnBuilder) copyOpen(n uint32) {
@@ -350,7 +343,6 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 // setFigures sets the columns of the open row i at a place from f.metrics.
 func (f *columnBuilder) setFigures(at, i uint32) {
-	f.noteFigures(at)
 	m := &f.metrics
 	f.roi[at] = m.ROI
 	f.feePercent[at] = m.FeePercent

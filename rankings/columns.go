@@ -23,7 +23,6 @@ type columns struct {
 	pendingFees                 []float64
 	mintedAt                    []uint32
 	kept                        keptRows // empty once the next generation has taken it
-	openOrders                  openOrders
 
 	// By place among the closed positions.
 	closedPnl []float64

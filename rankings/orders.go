@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
@@ -18,18 +19,11 @@ type orderBuilder struct {
 	rows     []uint32 // by place, ascending by id: rows that can be in the order
 	keys     []uint64 // by place
 	byIndex  []uint64 // keys of pools, by index
-	places   []uint32 // places that are in the order, ascending
-	chosen   orderID  // the first order that has these places; orderCount: none has
-	sorted   []uint32 // places in the order
+	places   []uint32 // places that are in the order
 	ids      []uint32 // the finished order
 	byStatus []uint32 // rows, when they are of positions
 	bases    baseFinder
-
-	// Of a repaired order; see openorder.go.
-	moved   []uint32 // places
-	isMoved []uint64 // a bit a place
-
-	wide bool // its buffers have the room of closed positions
+	wide     bool // its buffers have the room of closed positions
 }
 
 // spare is the builder that the last Build has left. Its buffers are large, and
@@ -42,10 +36,7 @@ func newOrderBuilder(prev, v *View, pause func()) *orderBuilder {
 	if o == nil {
 		o = new(orderBuilder)
 	}
-	o.prev, o.view, o.pause, o.chosen = prev, v, pause, orderCount
-	if prev != nil && prev.columns == nil {
-		o.prev = nil
-	}
+	o.prev, o.view, o.pause = prev, v, pause
 	return o
 }
 
@@ -90,42 +81,17 @@ func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) ui
 
 // sortRows sorts the rows of an order by the keys of its column.
 func (o *orderBuilder) sortRows(id orderID) (ids []uint32, key func(i int) uint64) {
-	places := o.repairOpen(id)
-	if places == nil {
-		places = o.sortAnew(id)
-	}
-	o.ids = slices.Grow(o.ids[:0], len(places))
-	inStrides(len(places), o.pause, func(from, to int) {
-		for _, place := range places[from:to] {
-			o.ids = append(o.ids, o.rows[place])
-		}
-	})
-
-	if id <= openValue {
-		c, now := o.view.columns, o.view.State.Now()
-		return o.ids, func(i int) uint64 { return c.sortKey(id, places[i], now) }
-	}
-	return o.ids, func(i int) uint64 { return o.keys[places[i]] }
-}
-
-// sortAnew returns the places of the rows of an order. It keeps those of open positions for
-// the next generation.
-func (o *orderBuilder) sortAnew(id orderID) []uint32 {
 	o.findKeys(id)
 	o.choosePlaces(id)
 	words := o.sortPlaces(o.keys, o.places)
-	sorted := &o.sorted
-	if id <= openValue {
-		sorted = &o.view.columns.openOrders.by[id]
-	}
-
-	*sorted = slices.Grow((*sorted)[:0], len(words))
+	o.ids = slices.Grow(o.ids[:0], len(words))
 	inStrides(len(words), o.pause, func(from, to int) {
 		for _, w := range words[from:to] {
-			*sorted = append(*sorted, uint32(w))
+			o.ids = append(o.ids, o.rows[uint32(w)])
 		}
 	})
-	return *sorted
+
+	return o.ids, func(i int) uint64 { return o.keys[uint32(words[i])] }
 }
 
 // chooseRows sets rows at the first order of each kind: open positions, closed
@@ -141,27 +107,19 @@ func (o *orderBuilder) chooseRows(id orderID) {
 	}
 }
 
-// choosePlaces sets places, unless an order before has the same ones.
+// choosePlaces sets places at the first of the orders that have the same ones.
 func (o *orderBuilder) choosePlaces(id orderID) {
-	first := openPnl
-	switch {
-	case id.onlyValued():
-		first = openAPR
-	case id.ofClosed():
-		first = closedPnl
-	case id.ofPools():
-		first = poolTVL
-	}
-	if o.chosen == first {
+	switch id {
+	case openAPR, openPnl, closedPnl, closedAge, poolTVL:
+	default:
 		return
 	}
-	o.chosen = first
 
 	values := o.view.columns.value
 	o.places = slices.Grow(o.places[:0], len(o.rows))
 	inStrides(len(o.rows), o.pause, func(from, to int) {
 		for place := from; place < to; place++ {
-			if first != openAPR || isValued(values[place]) {
+			if id != openAPR || market.Known(values[place]) && values[place] != 0 {
 				o.places = append(o.places, uint32(place))
 			}
 		}

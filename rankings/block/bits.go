@@ -60,13 +60,6 @@ func (r *bitReader) peek() uint64 {
 	return binary.LittleEndian.Uint64(tail[:]) >> (r.at & 7)
 }
 
-// bits reads a number of some width, at most 56.
-func (r *bitReader) bits(width int) uint64 {
-	v := r.peek() & (1<<width - 1)
-	r.at += width
-	return v
-}
-
 // gamma reads a number in Elias's gamma code; 0, which no such number is, for more than
 // maxGamma zeros.
 func (r *bitReader) gamma() uint64 {

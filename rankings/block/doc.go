@@ -3,9 +3,7 @@
 // order. Both are little-endian and end with a CRC-32C of all bytes before it.
 //
 //	bits, checksum       how numbers are packed and guarded
-//	leaf                 a leaf by itself
-//	relative, skips      a leaf coded from earlier leaves; relativedecode reads it
-//	steps                such a leaf as format 9 of the store had it
+//	leaf, relative       a leaf by itself, and one coded from earlier leaves
 //	directory            which leaves an order has
 //	publication          what a generation adds to a store, and retires
 //	bitmap               a set of rows with rank and select, for default filters

@@ -37,10 +37,9 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 	}
 
 	d := &dumper{b: b}
-	switch d.printField(1, "version =") {
-	case relativeVersion, stepsVersion:
+	if d.printField(1, "version =") == relativeVersion {
 		d.printCode()
-	default:
+	} else {
 		d.printField(1, "width =")
 		d.printField(2, "rows =")
 		d.printField(4, "base =")
@@ -56,9 +55,8 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 
 // printCode prints what a relative leaf has before its places.
 func (d *dumper) printCode() {
-	code := skipCode(d.b[d.at])
-	d.printField(1, "code: %d low bits, runs %v, growing %v, differences %v",
-		code.lowBits(), code.runs(), code.growing(), code.differences())
+	code := d.b[d.at]
+	d.printField(1, "code: %d low bits, runs %v", code&^codeRuns, code&codeRuns != 0)
 	d.printField(2, "rows =")
 
 	for range d.printField(1, "bases =") {

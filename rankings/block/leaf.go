@@ -94,13 +94,9 @@ func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 // DecodeLeaf appends the ids of an encoded leaf to dst. bases reads those of a relative
 // leaf; with nil, only a whole leaf is decoded.
 func DecodeLeaf(b []byte, dst []uint32, bases BaseReader) ([]uint32, error) {
-	relative := len(b) > 0 && (b[0] == relativeVersion || b[0] == stepsVersion)
-	least := leafHeader + checksumSize
-	if relative {
-		least = relativeHeader + checksumSize
-	}
-	if len(b) < least {
-		return dst, fmt.Errorf("cannot decode leaf of %d bytes; it must have at least %d", len(b), least)
+	if len(b) < leafHeader+checksumSize {
+		return dst, fmt.Errorf("cannot decode leaf of %d bytes; it must have at least %d",
+			len(b), leafHeader+checksumSize)
 	}
 
 	body, err := stripChecksum(b)
@@ -108,7 +104,7 @@ func DecodeLeaf(b []byte, dst []uint32, bases BaseReader) ([]uint32, error) {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
 	}
 
-	if relative {
+	if b[0] == relativeVersion {
 		n := len(dst)
 		if dst, err = decodeRelative(body, dst, bases); err != nil {
 			return dst[:n], fmt.Errorf("cannot decode relative leaf of %d bytes: %w", len(b), err)
