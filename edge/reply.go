@@ -108,20 +108,6 @@ func (r *request) setBasics() {
 	}
 }
 
-// negotiate chooses the coding of a file of so many bytes, and sets the headers that tell
-// of it.
-func negotiate(ctx *fasthttp.RequestCtx, length int) pages.Coding {
-	if !setVary(ctx, length) {
-		return pages.Identity
-	}
-
-	how := chooseCoding(ctx.Request.Header.PeekAll("Accept-Encoding"))
-	if how != pages.Identity {
-		gate.SetHeader(ctx, "Content-Encoding", how.String())
-	}
-	return how
-}
-
 // setVary says that a body of so many bytes depends on the codings that the client takes,
 // if it does.
 func setVary(ctx *fasthttp.RequestCtx, length int) bool {
