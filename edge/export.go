@@ -71,7 +71,7 @@ func (s *Server) answerExport(r *request) *render.Error {
 	gate.SetAccount(r.ctx, &r.ticket)
 	gate.SetHeader(r.ctx, gate.HeaderGeneration, rows.Generations)
 	gate.SetHeader(r.ctx, "Content-Type", exportTypes[r.Format])
-	gate.SetHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
+	gate.SetHeader(r.ctx, "Vary", varyCoding)
 	how := s.packers.choose(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
 	if how != pages.Identity {
 		gate.SetHeader(r.ctx, "Content-Encoding", how.String())

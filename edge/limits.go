@@ -24,7 +24,8 @@ const (
 	// would hold its connection, and a shutdown, for ever.
 	readTimeout = 10 * time.Second
 	// writeTimeout bounds the sending of an answer. It is enough for 100 MB of
-	// transactions on a slow line. fasthttp would read the clock for it once more.
+	// transactions on a slow line. limitSending sets it, since fasthttp's WriteTimeout
+	// would read the clock once more.
 	writeTimeout = 60 * time.Second
 	// idleTimeout is longer than the keep-alive of common proxies, so that
 	// they close first and never send into a closing connection.

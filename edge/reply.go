@@ -70,7 +70,7 @@ func (r *request) appendLines(
 ) []byte {
 	vary := "Origin"
 	if packable {
-		vary = "Origin, Accept-Encoding"
+		vary = varyCoding
 	}
 	switch {
 	case !r.basic:
@@ -108,12 +108,12 @@ func (r *request) setBasics() {
 	}
 }
 
-// setVary says that a body of so many bytes depends on the codings that the client takes,
-// if it does.
-func setVary(ctx *fasthttp.RequestCtx, length int) bool {
-	if length <= packFrom {
-		return false
+// varyCoding is the Vary of an answer that depends on the codings that the client takes.
+const varyCoding = "Origin, Accept-Encoding"
+
+// setVary sets it if it is that of an answer with a body of so many bytes.
+func setVary(ctx *fasthttp.RequestCtx, length int) {
+	if length > packFrom {
+		gate.SetHeader(ctx, "Vary", varyCoding)
 	}
-	gate.SetHeader(ctx, "Vary", "Origin, Accept-Encoding")
-	return true
 }

@@ -78,7 +78,7 @@ func tellBodies(ctx context.Context, st *market.State, tell func([]byte) error) 
 	var text []byte
 	for i := range st.Positions.Len() {
 		value.Position(st, i, &m)
-		text = render.AppendPosition(text[:0], st, i, &m, nil, 1)
+		text = render.AppendPosition(text[:0], st, i, &m, 1)
 		body, ok := bytes.CutPrefix(text, []byte(rankMark+"1"))
 		if !ok {
 			return fmt.Errorf("row %d begins with %.20q; the rank must be first", i, text)

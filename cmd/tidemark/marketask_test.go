@@ -131,7 +131,7 @@ func (s *stage) askPlainly(path, asked string) answer {
 			func(dst []byte, row *rankings.Row) []byte {
 				var m value.Metrics
 				value.Position(row.View.State, row.Index, &m)
-				return render.AppendPosition(dst, row.View.State, row.Index, &m, nil, row.Rank)
+				return render.AppendPosition(dst, row.View.State, row.Index, &m, row.Rank)
 			})
 	case "/v1/pools":
 		q, err := chains.Pools([]byte(asked), new(query.Options))
@@ -222,7 +222,7 @@ func (s *stage) plainDetail(path string) answer {
 		if strconv.FormatUint(st.Positions.At(i).ID, 10) == part[5] {
 			var m value.Metrics
 			value.Position(st, i, &m)
-			return answer{status: 200, body: string(render.AppendPosition(nil, st, i, &m, nil, 0))}
+			return answer{status: 200, body: string(render.AppendPosition(nil, st, i, &m, 0))}
 		}
 	}
 

@@ -72,7 +72,7 @@ func (s *stage) plainBatch(list string, ids []query.BatchID, err error) answer {
 		}
 		var m value.Metrics
 		value.Position(v.State, i, &m)
-		body = render.AppendPosition(body, v.State, i, &m, nil, 0)
+		body = render.AppendPosition(body, v.State, i, &m, 0)
 	}
 	return answer{status: 200, body: string(append(render.AppendMissingIDs(append(body, ']'), missing), '}'))}
 }

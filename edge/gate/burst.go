@@ -29,12 +29,12 @@ func appendLimits(dst []byte, t *Ticket) []byte {
 
 	q := t.Quota()
 	if q.Limit > 0 {
-		dst = strconv.AppendInt(append(dst, "X-Quota-Limit: "...), q.Limit, 10)
-		dst = strconv.AppendInt(append(dst, "\r\nX-Quota-Remaining: "...), q.Left, 10)
-		dst = AppendLine(append(dst, "\r\n"...), "X-Quota-Reset", t.Span.Reset)
+		dst = appendNumber(dst, "X-Quota-Limit", q.Limit)
+		dst = appendNumber(dst, "X-Quota-Remaining", q.Left)
+		dst = AppendLine(dst, "X-Quota-Reset", t.Span.Reset)
 	}
 	dst = AppendLine(dst, "RateLimit-Policy", t.Terms.Policy(t.Span.Days))
-	return append(appendRateLimit(append(dst, "RateLimit: "...), t, &q), "\r\n"...)
+	return append(appendRateLimit(append(dst, "RateLimit: "...), t, &q), newLine...)
 }
 
 // appendRateLimit appends the value of the RateLimit header: for each policy,

@@ -139,9 +139,7 @@ const meterBytes = 640
 
 // AppendMeter appends the lines of SetMeter.
 func AppendMeter(dst []byte, t *Ticket, billed int64) []byte {
-	dst = append(dst, "X-Units-Charged: "...)
-	dst = append(strconv.AppendInt(dst, billed, 10), "\r\n"...)
-	return appendAccount(dst, t)
+	return appendAccount(appendNumber(dst, "X-Units-Charged", billed), t)
 }
 
 func appendAccount(dst []byte, t *Ticket) []byte {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"strconv"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -62,29 +63,37 @@ func newGateMetrics(set *metrics.Set) gateMetrics {
 // SetPrivate sets the headers of every answer that needs a key: it must not be
 // cached, and it depends on the origin.
 func SetPrivate(ctx *fasthttp.RequestCtx) {
-	SetHeader(ctx, "Vary", "Origin")
-	SetHeader(ctx, "Cache-Control", private)
+	var buf [privateBytes]byte
+	SetLines(ctx, AppendPrivate(buf[:0], "Origin"))
 }
 
-const private = "private, no-store"
+// privateBytes holds the lines of AppendPrivate.
+const privateBytes = 96
 
-// AppendPrivate appends the lines of SetPrivate, of an answer that also depends on what vary
+// AppendPrivate appends the lines of SetPrivate, of an answer that depends on what vary
 // names.
 func AppendPrivate(dst []byte, vary string) []byte {
 	dst = AppendLine(dst, "Vary", vary)
-	return AppendLine(dst, "Cache-Control", private)
+	return AppendLine(dst, "Cache-Control", "private, no-store")
 }
+
+const newLine = "\r\n"
 
 // AppendLine appends a header as a line of a response's head. Name and value must be well-formed.
 func AppendLine[T string | []byte](dst []byte, name string, value T) []byte {
 	dst = append(append(dst, name...), ": "...)
-	return append(append(dst, value...), "\r\n"...)
+	return append(append(dst, value...), newLine...)
+}
+
+func appendNumber(dst []byte, name string, n int64) []byte {
+	dst = append(append(dst, name...), ": "...)
+	return append(strconv.AppendInt(dst, n, 10), newLine...)
 }
 
 // SetLines sets the headers that lines have, which AppendLine made.
 func SetLines(ctx *fasthttp.RequestCtx, lines []byte) {
 	for len(lines) > 0 {
-		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
+		line, rest, _ := bytes.Cut(lines, []byte(newLine))
 		name, value, _ := bytes.Cut(line, []byte(": "))
 		ctx.Response.Header.SetCanonical(name, value)
 		lines = rest

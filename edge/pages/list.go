@@ -152,12 +152,19 @@ func (p *Pages) appendRow(
 	}
 
 	at := v.State.Positions.At(i)
-	share := p.parts.partsOf(v).share(at.Pool)
+	return appendPosition(dst, v, i, at, p.parts.partsOf(v).share(at.Pool), rank, m)
+}
+
+// appendPosition appends the rendered row of position i, which is at, with the parts that
+// the rows of its pool share; nil: without.
+func appendPosition(
+	dst []byte, v *rankings.View, i uint32, at *market.Position, share *render.Share, rank uint64,
+	m *value.Metrics,
+) []byte {
 	if share == nil {
 		value.Position(v.State, i, m)
-		return render.AppendPosition(dst, v.State, i, m, nil, rank)
+		return render.AppendPosition(dst, v.State, i, m, rank)
 	}
-
 	share.Measure(v.State, at, m)
 	return share.AppendPosition(dst, v.State, at, m, rank)
 }
@@ -348,14 +355,8 @@ func (p *Pages) appendPositions(dst []byte, page *rankings.Page, room *Buffer) [
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-
 		a, r := &ahead[i], &page.Rows[i]
-		if a.share == nil {
-			dst = p.appendRow(dst, false, r.View, r.Index, r.Rank, m)
-			continue
-		}
-		a.share.Measure(r.View.State, a.position, m)
-		dst = a.share.AppendPosition(dst, r.View.State, a.position, m, r.Rank)
+		dst = appendPosition(dst, r.View, r.Index, a.position, a.share, r.Rank, m)
 	}
 
 	clear(ahead) // so that a buffer which waits for its next page keeps no view alive

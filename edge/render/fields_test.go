@@ -17,7 +17,7 @@ func rowsOf() (position, pool []byte) {
 	addPositions(st)
 	var m value.Metrics
 	value.Position(st, 0, &m)
-	return AppendPosition(nil, st, 0, &m, nil, 3), AppendPool(nil, NewPool(st, 0), 7)
+	return AppendPosition(nil, st, 0, &m, 3), AppendPool(nil, NewPool(st, 0), 7)
 }
 
 // TestFieldPaths checks that the paths are those of a row, in its order.

@@ -120,17 +120,12 @@ func appendPoolStats(dst []byte, st *market.State, i uint32) []byte {
 	return append(appendStats(dst, st.Pools.At(i), st.Stats.At(i)), ',')
 }
 
-// AppendPosition appends the row of position i. share is its pool's, or nil to render
-// everything. A rank of 0 is null, for the detail, which replaces the last brace by its
-// other fields.
+// AppendPosition appends the row of position i, all of it rendered anew. A rank of 0 is
+// null, for the detail, which replaces the last brace by its other fields.
 func AppendPosition(
-	dst []byte, st *market.State, i uint32, m *value.Metrics, share *Share, rank uint64,
+	dst []byte, st *market.State, i uint32, m *value.Metrics, rank uint64,
 ) []byte {
 	p := st.Positions.At(i)
-	if share != nil {
-		return share.AppendPosition(dst, st, p, m, rank)
-	}
-
 	pool := st.Pools.At(p.Pool)
 	dst = appendPositionIDs(dst, st, p, rank)
 	dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
@@ -141,7 +136,7 @@ func AppendPosition(
 	return appendEnd(appendPricing(dst, &m.Price, m.NativeUsd), st, m)
 }
 
-// AppendPosition is the function of that name, of a position of the pool whose share it is.
+// AppendPosition appends the same row, of a position of the pool whose share it is.
 func (s *Share) AppendPosition(
 	dst []byte, st *market.State, p *market.Position, m *value.Metrics, rank uint64,
 ) []byte {

@@ -140,10 +140,10 @@ func TestPositionGolden(t *testing.T) {
 		var m value.Metrics
 		value.Position(st, uint32(i), &m)
 
-		got := AppendPosition([]byte("x"), st, uint32(i), &m, nil, uint64(i))
+		got := AppendPosition([]byte("x"), st, uint32(i), &m, uint64(i))
 		golden(t, name, got[1:])
 		share := NewShare(st, 0)
-		shared := AppendPosition([]byte("x"), st, uint32(i), &m, share, uint64(i))
+		shared := share.AppendPosition([]byte("x"), st, st.Positions.At(uint32(i)), &m, uint64(i))
 		if string(shared) != string(got) {
 			t.Errorf("%s: got %s with the shared parts, want %s", name, shared, got)
 		}
@@ -170,10 +170,10 @@ func TestSharedParts(t *testing.T) {
 		for i := range uint32(2) {
 			var m value.Metrics
 			value.Position(st, i, &m)
-			want := AppendPosition(nil, st, i, &m, nil, 3)
+			want := AppendPosition(nil, st, i, &m, 3)
 			m = value.Metrics{}
 			share.Measure(st, st.Positions.At(i), &m)
-			got := AppendPosition(nil, st, i, &m, share, 3)
+			got := share.AppendPosition(nil, st, st.Positions.At(i), &m, 3)
 			if string(got) != string(want) {
 				t.Errorf("position %d: got %s with the shared parts, want %s", i, got, want)
 			}
@@ -352,13 +352,14 @@ func FuzzText(f *testing.F) {
 
 func BenchmarkPosition(b *testing.B) {
 	st := testState()
+	p := st.Positions.At(0)
 	var m value.Metrics
 	value.Position(st, 0, &m)
 	share := NewShare(st, 0)
 	dst := make([]byte, 0, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = AppendPosition(dst[:0], st, 0, &m, share, 1)
+		dst = share.AppendPosition(dst[:0], st, p, &m, 1)
 	}
 	b.ReportMetric(float64(len(dst)), "bytes")
 }
@@ -422,13 +423,15 @@ func BenchmarkClosedPosition(b *testing.B) {
 	value.Position(st, 1, &m)
 	dst := make([]byte, 0, 4096)
 
-	f := func(name string, share *Share) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				dst = AppendPosition(dst[:0], st, 1, &m, share, 1)
-			}
-		})
-	}
-	f("shared", NewShare(st, 0))
-	f("alone", nil)
+	share := NewShare(st, 0)
+	b.Run("shared", func(b *testing.B) {
+		for b.Loop() {
+			dst = share.AppendPosition(dst[:0], st, st.Positions.At(1), &m, 1)
+		}
+	})
+	b.Run("alone", func(b *testing.B) {
+		for b.Loop() {
+			dst = AppendPosition(dst[:0], st, 1, &m, 1)
+		}
+	})
 }

@@ -14,7 +14,7 @@ func BenchmarkPositionPlain(b *testing.B) {
 	st := testState()
 	var m value.Metrics
 	value.Position(st, 0, &m)
-	row := AppendPosition(nil, st, 0, &m, NewShare(st, 0), 1)
+	row := NewShare(st, 0).AppendPosition(nil, st, st.Positions.At(0), &m, 1)
 	numbers := load.NumbersOf(row)
 	spelled := 0
 	for i := range numbers {

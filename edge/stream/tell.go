@@ -123,7 +123,7 @@ func (h *Hub) renderEvent(step *rankings.Step, at int, generations string) []byt
 	var m value.Metrics
 	value.Position(st, i, &m)
 	dst := render.BeginEvent(nil, change.Kind.String(), generations, at+1)
-	return render.EndEvent(render.AppendPosition(dst, st, i, &m, nil, 0))
+	return render.EndEvent(render.AppendPosition(dst, st, i, &m, 0))
 }
 
 // eventID is the place of an event: its step, and the change in it.

@@ -79,12 +79,7 @@ func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanatio
 	Position(st, i, &e.Metrics)
 	at := st.Positions.At(i)
 	values := ValuesOf(st, at.Pool)
-
-	r := row{
-		st: st, position: at, at: values.at, sides: values.both(),
-		valuation: valuation{f: &e.Metrics.Figures},
-	}
-	r.findSurroundings()
+	r := values.rowOf(st, at, &e.Metrics.Figures)
 	r.rank()
 	if e.Metrics.Open && !r.at.quarantined {
 		e.explainPrices(newSolver(st, p, ext), &r)

@@ -73,10 +73,7 @@ type Metrics struct {
 func Position(st *market.State, i uint32, m *Metrics) {
 	p := st.Positions.At(i)
 	values := ValuesOf(st, p.Pool)
-
-	r := row{
-		st: st, position: p, at: values.at, sides: values.both(), valuation: valuation{f: &m.Figures},
-	}
+	r := values.rowOf(st, p, &m.Figures)
 	if r.measure(m, values.badDecimals); m.Open {
 		m.Price, m.NativeUsd = r.legPrices(), r.shownNative()
 	}
@@ -102,15 +99,24 @@ func ValuesOf(st *market.State, pool uint32) (v PoolValues) {
 // Position fills m as the function of that name does, but for the prices of an open
 // position, which all of the pool have in common: see OpenPrices. p is one of the pool's.
 func (v *PoolValues) Position(st *market.State, p *market.Position, m *Metrics) {
-	r := row{st: st, position: p, at: v.at, sides: v.both(), valuation: valuation{f: &m.Figures}}
+	r := v.rowOf(st, p, &m.Figures)
 	r.measure(m, v.badDecimals)
 }
 
-func (v *PoolValues) both() [2]*tokenView { return [2]*tokenView{&v.sides[0], &v.sides[1]} }
+// rowOf returns the row of a position of the pool, which will have its figures in f.
+func (v *PoolValues) rowOf(st *market.State, p *market.Position, f *Figures) row {
+	r := row{
+		st: st, position: p, at: v.at, sides: [2]*tokenView{&v.sides[0], &v.sides[1]},
+		valuation: valuation{f: f},
+	}
+	if p.IsOpen() {
+		r.surroundings = surroundingsOf(st, p)
+	}
+	return r
+}
 
 // measure fills m, whose Figures are those of r, as PoolValues.Position does.
 func (r *row) measure(m *Metrics, badDecimals bool) {
-	r.findSurroundings()
 	r.rank()
 
 	sums := r.st.Sums(r.position)
@@ -178,22 +184,12 @@ type row struct {
 	principal, fees [2]clmath.U256
 }
 
-// findSurroundings takes what the row of an open position is computed from besides.
-func (r *row) findSurroundings() {
-	if r.position.IsOpen() {
-		r.surroundings = surroundingsOf(r.st, r.position)
-	}
-}
-
 // OpenPrices returns the prices that the rows of a pool's open positions have, those of
 // its legs and of the native currency.
 func (v *PoolValues) OpenPrices(
 	st *market.State, pool uint32,
 ) (legs [2]market.Price, nativeUsd float64) {
-	r := row{
-		st: st, position: &market.Position{Pool: pool}, at: v.at, sides: v.both(),
-		valuation: valuation{f: &Figures{Open: true}},
-	}
+	r := v.rowOf(st, &market.Position{Pool: pool}, &Figures{Open: true})
 	r.choosePrices()
 	return r.legPrices(), r.shownNative()
 }
