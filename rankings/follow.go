@@ -123,19 +123,18 @@ func (f *passFinder) markLeaves(leaves LeafReader, told *hints, pause func()) er
 		first, end := f.order.Rows[i], f.order.Rows[i+1]
 		at, kept := f.kept[number]
 		turned := told != nil && told.nextTurned()
-		if turned {
-			passing, from := told.nextPassing(end - first)
-			if kept && f.turned == nil {
-				f.copyLeaf(at, first, end)
-				f.passing.XorRange(first, passing, from, end-first)
-				continue
-			}
+		var passing *block.Bitmap // nil: nothing is told of the leaf
+		var from uint32
+		if turned || told != nil && block.LeafGeneration(number) == f.view.Generation {
+			passing, from = told.nextPassing(end - first)
 		}
 
 		switch {
-		case told != nil && !turned && block.LeafGeneration(number) == f.view.Generation:
-			passing, from := told.nextPassing(end - first)
+		case passing != nil && !turned:
 			f.passing.CopyRange(first, passing, from, end-first)
+		case turned && kept && f.turned == nil:
+			f.copyLeaf(at, first, end)
+			f.passing.XorRange(first, passing, from, end-first)
 		case kept && (f.turned == nil || !f.turned[i]):
 			f.copyLeaf(at, first, end)
 		default:

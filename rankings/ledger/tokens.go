@@ -79,7 +79,7 @@ func (l *Ledger) applyHour(h *hourRecord) {
 		t.HourCorroborated, t.HourExitUsd = p.Corroborated, p.ExitUsd
 		t.PriceLostAt, t.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		entries[i] = HourEntry{*p, h.hour}
-		l.ops = append(l.ops, Op{Series: HourPrices.index, Entry: &entries[i]})
+		l.ops = append(l.ops, HourPrices.putAt(&entries[i]))
 	}
 
 	for _, held := range h.pools {
