@@ -20,8 +20,8 @@ const (
 	pinnedWalks = 100
 	// walkEvery is how often a walk asks for its next page: a reader that keeps rows.
 	walkEvery = time.Second
-	// maxUnchecked is how many pages a walk keeps to be checked when all is over: to parse
-	// one takes a millisecond of the core on which the load is measured.
+	// maxUnchecked is how many pages a walk keeps at most, to be checked when all is over:
+	// to parse one takes a millisecond of the core on which the load is measured.
 	maxUnchecked = 64
 )
 

@@ -26,7 +26,7 @@ type FigureSettings struct {
 	Rounds     int           // in which sides of a comparison take turns
 	Length     time.Duration // of one round
 	Profiles   string        // directory for CPU profiles of refreshes; empty: none
-	Only       string        // one of Measurements, or all
+	Only       string        // beside, follower or pages; all
 	Out        io.Writer     // for the figures
 	Progress   io.Writer
 }
@@ -51,9 +51,6 @@ type figures struct {
 	missed  []string
 }
 
-// Measurements are the names of what MeasureFigures measures.
-var Measurements = [...]string{"beside", "follower", "pages"}
-
 // MeasureFigures measures what a cluster costs: a follower beside its writer, a writer
 // beside a node alone, and pages of one to three nodes behind a balancer. The error
 // names the figures that are not reached.
@@ -63,12 +60,14 @@ func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
 	if err := f.prepare(ctx); err != nil {
 		return err
 	}
-	measure := []func(context.Context) error{f.measureBeside, f.measureFollower, f.measurePages}
-	for i, name := range Measurements {
-		if s.Only != "all" && s.Only != name {
+	for _, m := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"beside", f.measureBeside}, {"follower", f.measureFollower}, {"pages", f.measurePages}} {
+		if s.Only != "all" && s.Only != m.name {
 			continue
 		}
-		if err := measure[i](ctx); err != nil {
+		if err := m.run(ctx); err != nil {
 			return err
 		}
 	}
