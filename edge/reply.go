@@ -12,26 +12,23 @@ const contentJSON = "application/json"
 // sendReply sends a 200.
 func (s *Server) sendReply(r *request, p *pages.Reply) {
 	// A cached page may have become stale since it was rendered.
-	body, replaced := p.Body, false // replaced: body is not in p.Buffer
+	page := p.Page
 	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
 		s.metrics.stale.Inc()
-		body, replaced = p.StaleBody(), true
+		page = s.pages.Stale(p)
 	}
 
+	body := page.Body
 	how, packable := pages.Identity, len(body) > packFrom
 	if packable {
 		how = chooseCoding(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
 	}
 	if how != pages.Identity {
-		if replaced {
-			body = pages.Pack(body, how)
-		} else {
-			body, replaced = s.pages.Packed(p.Page, how), true
-		}
+		body = s.pages.Packed(page, how)
 	}
 
 	buffer := p.Buffer
-	if replaced {
+	if page != p.Page || how != pages.Identity { // body is not in it
 		buffer.Release()
 		buffer = nil
 	}

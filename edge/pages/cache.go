@@ -63,13 +63,16 @@ func (c *pageCache) put(p *Page) {
 	}
 }
 
-// cost is the memory of a page. What is long takes whole pages of the heap.
+// cost is the memory of a page and its stale form. What is long takes whole pages of the heap.
 func (p *Page) cost() int64 {
 	n := inHeap(len(p.Body)) + pageOverhead
 	for i := range p.packed {
 		if body := p.packed[i].Load(); body != nil {
 			n += inHeap(cap(*body))
 		}
+	}
+	if stale := p.stale.Load(); stale != nil {
+		return int64(n) + stale.cost()
 	}
 	return int64(n)
 }

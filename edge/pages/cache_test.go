@@ -397,6 +397,48 @@ func TestPackedOnce(t *testing.T) {
 	}
 }
 
+// TestStaleKept checks that the stale form of a page and what it is packed to are made
+// once, cost the page cache what they take, and are made anew for another time.
+func TestStaleKept(t *testing.T) {
+	p := crowded(t, nil, crowd(3, 1))
+	page := &Page{key: "positions? 1:7", Generations: "1:7", Body: []byte(`{"positions":[]}`)}
+	reply := &Reply{Page: page, AsOf: 1000}
+	p.cache.put(page)
+	p.cache.pages.Wait()
+	used := func() int64 { return p.cache.pages.MaxCost() - p.cache.pages.RemainingCost() }
+	own := used() - page.cost() // what the cache counts besides
+
+	f := func(asOf int64, body string) *Page {
+		t.Helper()
+		reply.AsOf = asOf
+		stale := p.Stale(reply)
+		if string(stale.Body) != body || stale.Generations != "1:7" {
+			t.Errorf("as of %d: got %s of %s; want %s", asOf, stale.Body, stale.Generations, body)
+		}
+
+		want := int64(len(page.Body) + len(stale.Body) + 2*pageOverhead)
+		for _, coding := range []Coding{Gzip, Zstd} {
+			packed := p.Packed(stale, coding)
+			want += int64(cap(packed))
+			if again := p.Packed(p.Stale(reply), coding); &packed[0] != &again[0] {
+				t.Errorf("as of %d: %s is packed anew", asOf, coding)
+			}
+		}
+		p.cache.pages.Wait()
+		if p.Stale(reply) != stale || page.cost() != want || used() != want+own {
+			t.Errorf("as of %d: it is made anew: %t; the page costs %d, and takes %d of the cache; want %d",
+				asOf, p.Stale(reply) != stale, page.cost(), used()-own, want)
+		}
+		return stale
+	}
+
+	first := f(1000, `{"positions":[],"stale":true,"dataAsOf":"1970-01-01T00:00:01.000Z"}`)
+	second := f(2000, `{"positions":[],"stale":true,"dataAsOf":"1970-01-01T00:00:02.000Z"}`)
+	if first == second || string(page.Body) != `{"positions":[]}` {
+		t.Errorf("the same form: %t; the page is %s", first == second, page.Body)
+	}
+}
+
 // TestAbsentGeneration checks that a 404 names the generation that lacks the row,
 // although another one is published meanwhile.
 func TestAbsentGeneration(t *testing.T) {

@@ -20,6 +20,10 @@ type Page struct {
 	key    string // of the page cache, which compares it on a hit
 	free   bool   // not charged: partial or degraded
 	packed [numCodings]atomic.Pointer[[]byte]
+
+	stale atomic.Pointer[Page] // its stale form; nil until it is asked for
+	of    *Page                // the page whose stale form this is; nil: it is none
+	asOf  int64                // dataAsOf of a stale form
 }
 
 // Reply is a 200.
@@ -33,11 +37,20 @@ type Reply struct {
 	Buffer *Buffer
 }
 
-// StaleBody returns a copy of the body with stale and dataAsOf added.
-func (r *Reply) StaleBody() []byte {
-	out := make([]byte, 0, len(r.Body)+staleBytes)
-	out = append(out, r.Body[:len(r.Body)-1]...)
-	return append(render.AppendStale(out, r.AsOf), '}')
+// Stale returns the page of a reply with stale and dataAsOf added. The first call makes
+// it; it is kept with the page, which then costs the page cache more.
+func (s *Pages) Stale(r *Reply) *Page {
+	if kept := r.stale.Load(); kept != nil && kept.asOf == r.AsOf {
+		return kept
+	}
+
+	body := make([]byte, 0, len(r.Body)+staleBytes)
+	body = append(body, r.Body[:len(r.Body)-1]...)
+	body = append(render.AppendStale(body, r.AsOf), '}')
+	stale := &Page{Body: body, Generations: r.Generations, of: r.Page, asOf: r.AsOf}
+	r.stale.Store(stale)
+	s.tellCost(r.Page)
+	return stale
 }
 
 // staleBytes is room for stale and dataAsOf.
@@ -63,18 +76,25 @@ func (s *Pages) Packed(p *Page, c Coding) []byte {
 	if kept := p.packed[c].Load(); kept != nil {
 		return *kept
 	}
-	body := Pack(p.Body, c)
+	body := pack(p.Body, c)
 	p.packed[c].Store(&body)
-
-	if p.key != "" { // it is not the cache's otherwise
-		s.cache.put(p)
-	}
+	s.tellCost(p)
 	return body
 }
 
-// Pack compresses a body with the fastest settings, since a page lives for a few
+// tellCost tells the page cache that a page, or the page whose stale form it is, costs more.
+func (s *Pages) tellCost(p *Page) {
+	if p.of != nil {
+		p = p.of
+	}
+	if p.key != "" { // it is not the cache's otherwise
+		s.cache.put(p)
+	}
+}
+
+// pack compresses a body with the fastest settings, since a page lives for a few
 // seconds only.
-func Pack(body []byte, c Coding) []byte {
+func pack(body []byte, c Coding) []byte {
 	if c == Zstd {
 		return zstdEncoder().EncodeAll(body, make([]byte, 0, len(body)/4))
 	}
