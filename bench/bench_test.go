@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -197,6 +198,49 @@ func TestReadPaths(t *testing.T) {
 	f("# nothing")
 	f("v1/pools")
 	f("/v1/pools HTTP/1.1")
+}
+
+// The hot page beside refreshes is asked for at the rate of the scenario without them, which
+// has to be in the run, before it and on as many processors.
+func TestHalfRate(t *testing.T) {
+	for live, want := range map[string]string{
+		"half-live": "half", "half-live-walks": "half", "half-live-two": "half-two",
+	} {
+		names := Names()
+		i, j := slices.Index(names, live), slices.Index(names, want)
+		if table[i].RateOf != want || j > i || table[i].Mode.cores != table[j].Mode.cores {
+			t.Errorf("scenario %d, %s, takes its rate from %q; want %s, which is scenario %d", i, live, table[i].RateOf, want, j)
+		}
+		if err := checkNames([]string{live}); err == nil || !strings.Contains(err.Error(), want+";") {
+			t.Errorf("%s alone: %v", live, err)
+		}
+		if err := checkNames([]string{live, want}); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if err := checkNames(nil); err != nil {
+		t.Error(err)
+	}
+	if err := checkNames([]string{"half", "third"}); err == nil || !strings.Contains(err.Error(), `"third"`) {
+		t.Errorf("an unknown one: %v", err)
+	}
+
+	s := newSuite(Settings{})
+	s.run.Scenarios = []report.Scenario{{Name: "half", Rate: 700}}
+	read := func(_ context.Context, _ *suite, out *report.Scenario) error {
+		out.Set("asked", out.Rate, "")
+		return nil
+	}
+	for _, sc := range []scenario{{RateOf: "half", Run: read}, {Run: read}} {
+		out, err := s.measureScenario(t.Context(), &sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rate, _ := out.Value("asked"); (rate == 700) != (sc.RateOf != "") {
+			t.Errorf("with the rate of %q it asks %v times a second", sc.RateOf, rate)
+		}
+	}
 }
 
 // A run fails by the thresholds that it breaks, in every scenario under load.

@@ -10,6 +10,10 @@
 // hardly more. Where a constant body is no measure, a yardstick of the same
 // kind of work runs on the server's cores (yardsticks.go).
 //
+// Late answers beside refreshes are compared with those of a node that does not
+// refresh, at the same rate: the half-live scenarios take theirs from half and
+// half-two of the same run, and are refused without them.
+//
 //	suite.go       a run from the copy of the corpus to the units billed
 //	scenarios.go   what is measured; live.go has the node, and what is about a
 //	               market that moves

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -74,11 +73,8 @@ func newSuite(settings Settings) *suite {
 
 // Run measures, and returns what it measured also when a scenario failed.
 func Run(ctx context.Context, settings Settings) (*report.Run, error) {
-	names := Names()
-	for _, name := range settings.Only {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("no scenario %q; there are %s", name, strings.Join(names, ", "))
-		}
+	if err := checkNames(settings.Only); err != nil {
+		return nil, err
 	}
 
 	s := newSuite(settings)
@@ -189,6 +185,9 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 	}
 
 	out := &report.Scenario{Name: sc.Name, What: sc.What, Connections: s.Connections, Rounds: 1}
+	if of := s.run.Scenario(sc.RateOf); of != nil {
+		out.Rate = of.Rate
+	}
 	busy, own, from := process.ReadMachine().Busy, ownUse(), time.Now()
 	run := sc.Run
 	if sc.Mix != nil {
