@@ -2,10 +2,10 @@ package rankings
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/field"
 )
 
 // What a node that builds a generation tells those that follow it, so that they need not
@@ -46,47 +46,85 @@ type turnedRows struct {
 // AppendHints appends what a generation, which was built after prev, tells the nodes that
 // follow it.
 func (v *View) AppendHints(dst []byte, prev *View) []byte {
-	base := uint64(0)
-	var turned []turnedRows
-	var leaves []uint32
+	h := &hints{inRange: sumWords(v.columns.inRange.Words())}
 	var kept keptLeaves
 	if prev != nil && prev.columns != nil {
-		base, turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
-		leaves, kept = v.findTurnedLeaves(prev)
+		h.base, h.turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
+		h.leaves, kept = v.findTurnedLeaves(prev)
 	}
 
-	dst = binary.AppendUvarint(dst, base)
-	dst = binary.LittleEndian.AppendUint64(dst, sumWords(v.columns.inRange.Words()))
-	dst = binary.AppendUvarint(dst, uint64(len(turned)))
-	next := uint32(0)
-	for _, t := range turned {
-		dst = binary.AppendUvarint(dst, uint64(t.word-next))
-		dst = binary.LittleEndian.AppendUint64(dst, t.rows)
-		next = t.word + 1
-	}
-
-	dst = binary.AppendUvarint(dst, uint64(len(leaves)))
-	next = 0
-	for _, leaf := range leaves {
-		dst = binary.AppendUvarint(dst, uint64(leaf-next))
-		next = leaf + 1
-	}
-
-	passing := block.NewBitmap(v.toldRows(leaves))
+	h.passing = block.NewBitmap(v.toldRows(h.leaves))
 	at := uint32(0)
-	v.eachTold(leaves, func(id orderID, i int, turned bool) {
+	v.eachTold(h.leaves, func(id orderID, i int, turned bool) {
 		o := &v.orders[id]
 		n := o.Rows[i+1] - o.Rows[i]
-		passing.CopyRange(at, v.columns.passingByRank[id], o.Rows[i], n)
+		h.passing.CopyRange(at, v.columns.passingByRank[id], o.Rows[i], n)
 		if turned {
-			passing.XorRange(at, prev.columns.passingByRank[id], kept[id][o.Numbers[i]], n)
+			h.passing.XorRange(at, prev.columns.passingByRank[id], kept[id][o.Numbers[i]], n)
 		}
 		at += n
 	})
-	for _, word := range passing.Words() {
-		dst = binary.LittleEndian.AppendUint64(dst, word)
+
+	c := field.Coder{Buf: dst}
+	v.codeHints(&c, h)
+	return c.Buf
+}
+
+// codeHints walks hints of v. passing is made where they are read, since its length follows
+// from the leaves.
+func (v *View) codeHints(c *field.Coder, h *hints) {
+	c.U64("base", &h.base)
+	codeWord(c, "in range", &h.inRange)
+
+	if n := c.Count("turned", len(h.turned)); c.Read {
+		h.turned = make([]turnedRows, n)
 	}
-	return dst
+	next, words := uint32(0), (v.State.Positions.Len()+63)/64
+	for i := range h.turned {
+		codeGap(c, "word", &h.turned[i].word, &next, words)
+		codeWord(c, "rows", &h.turned[i].rows)
+	}
+
+	if n := c.Count("leaves", len(h.leaves)); c.Read {
+		h.leaves = make([]uint32, n)
+	}
+	next = 0
+	leaves := v.leafCount()
+	for i := range h.leaves {
+		codeGap(c, "leaf", &h.leaves[i], &next, leaves)
+	}
+
+	if c.Failed() {
+		return
+	}
+	if c.Read {
+		h.passing = block.NewBitmap(v.toldRows(h.leaves))
+	}
+	for i := range h.passing.Words() {
+		codeWord(c, "passing", &h.passing.Words()[i])
+	}
+}
+
+// codeGap walks one of some numbers that ascend, as what is between it and next, the least
+// that it can be. next goes past it. Each is less than bound.
+func codeGap(c *field.Coder, name string, v, next *uint32, bound uint32) {
+	gap := *v - *next
+	c.U32(name, &gap)
+	c.Require(name, *next < bound && gap < bound-*next)
+	if c.Read {
+		*v = *next + gap
+	}
+	*next = *v + 1
+}
+
+// codeWord walks 64 bits, the low ones first.
+func codeWord(c *field.Coder, name string, v *uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], *v)
+	c.Fixed(name, b[:])
+	if c.Read {
+		*v = binary.LittleEndian.Uint64(b[:])
+	}
 }
 
 // findTurnedRange compares the rows that two generations have in range, as far as both
@@ -148,9 +186,9 @@ func (v *View) eachTold(leaves []uint32, f func(id orderID, i int, turned bool))
 }
 
 // leafCount counts the leaves of the directory.
-func (v *View) leafCount() (leaves uint64) {
+func (v *View) leafCount() (leaves uint32) {
 	for i := range v.orders {
-		leaves += uint64(v.orders[i].Leaves())
+		leaves += uint32(v.orders[i].Leaves())
 	}
 	return leaves
 }
@@ -172,71 +210,17 @@ func sumWords(words []uint64) (sum uint64) {
 	return sum
 }
 
-var errHints = errors.New("what the node that built it tells is cut off or too long")
-
 // readHints reads what a node told of v; nil if it told nothing.
 func (v *View) readHints(b []byte) (*hints, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	r := hintReader{b: b}
-	h := &hints{base: r.varint(), inRange: r.word()}
-	words := uint64(v.State.Positions.Len())/64 + 1
-	for n, next := r.varint(), uint64(0); n > 0 && r.ok(); n-- {
-		gap, rows := r.varint(), r.word()
-		if gap > words-min(next, words) {
-			return nil, errHints
-		}
-		h.turned = append(h.turned, turnedRows{uint32(next + gap), rows})
-		next += gap + 1
-	}
-
-	all := v.leafCount()
-	for n, next := r.varint(), uint64(0); n > 0 && r.ok(); n-- {
-		gap := r.varint()
-		if next >= all || gap >= all-next {
-			return nil, errHints
-		}
-		h.leaves = append(h.leaves, uint32(next+gap))
-		next += gap + 1
-	}
-
-	h.passing = block.NewBitmap(v.toldRows(h.leaves))
-	for i := range h.passing.Words() {
-		h.passing.Words()[i] = r.word()
-	}
-	if !r.ok() || len(r.b) > 0 {
-		return nil, errHints
+	h, c := new(hints), field.Reader(b)
+	v.codeHints(&c, h)
+	if err := c.Done(); err != nil {
+		return nil, fmt.Errorf("cannot read what the node that built it tells: %w", err)
 	}
 	return h, nil
-}
-
-// hintReader reads numbers. After the end of its bytes all are 0.
-type hintReader struct {
-	b   []byte
-	end bool // something was missing
-}
-
-func (r *hintReader) ok() bool { return !r.end }
-
-func (r *hintReader) varint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.b, r.end = nil, true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *hintReader) word() uint64 {
-	if len(r.b) < 8 {
-		r.b, r.end = nil, true
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(r.b)
-	r.b = r.b[8:]
-	return v
 }
 
 // follows reports whether what turned was told against prev.

@@ -78,14 +78,14 @@ func TestHintsThatAreRefused(t *testing.T) {
 		}
 	}
 
-	f("cut off or too long", func(b []byte) []byte { return b[:len(b)-1] })
-	f("cut off or too long", func(b []byte) []byte { return b[:baseLen+3] })
-	f("cut off or too long", func(b []byte) []byte { return append(b, 0) })
-	f("cut off or too long", func(b []byte) []byte { // a word after the last row
+	f("bad field passing", func(b []byte) []byte { return b[:len(b)-1] })
+	f("bad field in range", func(b []byte) []byte { return b[:baseLen+3] })
+	f("1 bytes after the end", func(b []byte) []byte { return append(b, 0) })
+	f("bad field word", func(b []byte) []byte { // a word after the last row
 		b = append(b[:baseLen+8], 1, 255, 255, 3)
 		return append(b, make([]byte, 4096)...)
 	})
-	f("cut off or too long", func(b []byte) []byte { // a leaf after the last one
+	f("bad field leaf", func(b []byte) []byte { // a leaf after the last one
 		b = append(b[:baseLen+8], 0, 1, 255, 255, 3)
 		return append(b, make([]byte, 4096)...)
 	})

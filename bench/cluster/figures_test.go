@@ -12,14 +12,16 @@ import (
 )
 
 // The cost of a refresh is what was used since a reading, by refreshes of a writer or
-// cuts of a follower.
+// cuts of a follower; what the node uses when idle is told apart.
 func TestCostOfARefresh(t *testing.T) {
-	before := reading{time.Second, map[string]float64{
+	start := time.Unix(1000, 0)
+	before := reading{start, time.Second, map[string]float64{
 		`tidemark_chain_refresh_seconds_count{chain="1"}`: 10, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 1,
 	}}
 	f := func(counts map[string]float64, want refreshCost) {
 		t.Helper()
-		if got := (reading{3 * time.Second, counts}).since(before); got != want {
+		is := reading{start.Add(8 * time.Second), 3 * time.Second, counts}
+		if got := is.since(before, 0.0625); got != want {
 			t.Errorf("it is %+v; want %+v", got, want)
 		}
 	}
@@ -27,12 +29,12 @@ func TestCostOfARefresh(t *testing.T) {
 	f(map[string]float64{
 		`tidemark_chain_refresh_seconds_count{chain="1"}`: 14, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 2,
 		`tidemark_cluster_append_seconds_sum{chain="1"}`: 0.5, `tidemark_chain_refresh_seconds_bucket{le="1"}`: 99,
-	}, refreshCost{cpu: 0.5, took: 0.25, append: 0.125})
+	}, refreshCost{cpu: 0.5, idle: 0.125, took: 0.25, append: 0.125})
 	before.counts = nil
 	f(map[string]float64{
 		`tidemark_chain_follow_seconds_count{chain="1"}`: 1, `tidemark_chain_follow_seconds_count{chain="2"}`: 1,
 		`tidemark_chain_follow_seconds_sum{chain="1"}`: 1, `tidemark_chain_refresh_seconds_count{chain="1"}`: 0,
-	}, refreshCost{cpu: 1, took: 0.5})
+	}, refreshCost{cpu: 1, idle: 0.25, took: 0.5})
 }
 
 // A figure that is not reached is named.

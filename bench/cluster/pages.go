@@ -19,8 +19,9 @@ const (
 	hotPage = "/v1/positions?limit=20"
 	// pageConnections keep a node busy.
 	pageConnections = 32
-	// nodeRate is what every node behind a balancer is asked in a second. A node that is
-	// asked less answers fewer pages each time that it wakes, so that a page takes more.
+	// nodeRate is what every node behind a balancer is asked in a second, however many there
+	// are: n nodes are asked n times as much in all. A node that is asked less answers fewer
+	// pages each time that it wakes, so that a page takes more. Both rates are printed.
 	nodeRate        = 2500
 	nodeConnections = 12 // of a balancer, for each node
 	// hotRounds is how many rounds a hot page has for each one behind balancers: it is to be
@@ -221,14 +222,18 @@ func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
 
 func (f *figures) printPages(hot, balanced [][]*load.Result) {
 	fmt.Fprintf(f.Out, "%s, in turns\n", hotPage)
-	names := []string{"node alone", "node of a cluster", "1 node behind a balancer", "2 nodes", "3 nodes"}
+	sides := []struct {
+		name  string
+		nodes float64
+	}{{"node alone", 1}, {"node of a cluster", 1}, {"1 node behind a balancer", 1}, {"2 nodes", 2}, {"3 nodes", 3}}
 	for i, rounds := range slices.Concat(hot, balanced) {
 		var micros, rates []float64
 		for _, r := range rounds {
 			micros, rates = append(micros, r.ServerMicros), append(rates, r.PerSecond)
 		}
-		fmt.Fprintf(f.Out, "  %s: %.2f µs of CPU a page in the median, %.0f pages a second\n", names[i],
-			load.Median(micros), load.Median(rates))
+		rate := load.Median(rates)
+		fmt.Fprintf(f.Out, "  %s: %.2f µs of CPU a page in the median, %.0f pages a second, %.0f of each node\n",
+			sides[i].name, load.Median(micros), rate, rate/sides[i].nodes)
 	}
 
 	_, pages := load.Ratios(hot[0], hot[1])

@@ -16,10 +16,14 @@ import (
 
 // refreshCost is what a refresh of a node took, or a cut of a follower.
 type refreshCost struct {
-	cpu    float64 // seconds
+	cpu    float64 // seconds, from one refresh to the next
+	idle   float64 // of them, by timers and polls: what the node uses when it does nothing
 	took   float64 // seconds
 	append float64 // of them
 }
+
+// own is the CPU that the refresh itself took, in seconds.
+func (c refreshCost) own() float64 { return c.cpu - c.idle }
 
 // brisk returns a market in which every pool's price moves with every refresh.
 func (f *figures) brisk() *corpus.Node {
@@ -41,7 +45,7 @@ func (f *figures) measureBeside(ctx context.Context) error {
 	ratios := sorted(pairs, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
 	f.checkMedian(ratios, refreshShare,
 		"refresh in a cluster, less the append, beside one without at the same time")
-	cpu := sorted(pairs, func(p pair) float64 { return p[0].cpu / p[1].cpu })
+	cpu := sorted(pairs, func(p pair) float64 { return p[0].own() / p[1].own() })
 	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
 		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
 	return nil
@@ -56,8 +60,10 @@ func (f *figures) measureFollower(ctx context.Context) error {
 
 	f.printSide("writer", pairs, pair.writer)
 	f.printSide("its follower", pairs, pair.other)
-	shares := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	shares := sorted(pairs, func(p pair) float64 { return p[1].own() / p[0].own() })
 	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
+	all := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	fmt.Fprintf(f.Out, "  with what both use when idle: %.3f (%.3f to %.3f)\n", load.Median(all), all[0], all[len(all)-1])
 	return nil
 }
 
@@ -86,9 +92,9 @@ func (f *figures) printSide(name string, pairs []pair, side func(pair) refreshCo
 	median := func(of func(refreshCost) float64) float64 {
 		return load.Median(sorted(pairs, func(p pair) float64 { return of(side(p)) }))
 	}
-	fmt.Fprintf(f.Out, "  %s: %.3f s of CPU and %.3f s a refresh, %.3f s of it to append, in the median\n", name,
-		median(func(c refreshCost) float64 { return c.cpu }), median(func(c refreshCost) float64 { return c.took }),
-		median(func(c refreshCost) float64 { return c.append }))
+	fmt.Fprintf(f.Out, "  %s: %.3f s of CPU a refresh, and %.3f s when idle; %.3f s a refresh, %.3f s of it to append, "+
+		"in the median\n", name, median(refreshCost.own), median(func(c refreshCost) float64 { return c.idle }),
+		median(func(c refreshCost) float64 { return c.took }), median(func(c refreshCost) float64 { return c.append }))
 }
 
 // pair is a refresh of the writer, and what the other node did in the same time.
@@ -133,12 +139,29 @@ func (f *figures) measureCost(
 		}
 		time.Sleep(f.Refresh / 4) // the other one may be a moment behind
 		is := [2]reading{read(writer), read(other)}
+		idle := idleOf(f.Refresh/4, writer, other)
 		if is[0].refreshes() > was[0].refreshes() && is[1].refreshes() > was[1].refreshes() {
-			pairs = append(pairs, pair{is[0].since(was[0]), is[1].since(was[1])})
+			pairs = append(pairs, pair{is[0].since(was[0], idle[0]), is[1].since(was[1], idle[1])})
 		}
 		was = is
 	}
 	return pairs, nil
+}
+
+// idleOf returns the share of a processor that two nodes use for a while, which is to be
+// between two refreshes.
+func idleOf(length time.Duration, nodes ...*process.Node) (shares [2]float64) {
+	var before [2]time.Duration
+	for i, n := range nodes {
+		before[i] = n.CPU()
+	}
+	began := time.Now()
+	time.Sleep(length)
+
+	for i, n := range nodes {
+		shares[i] = (n.CPU() - before[i]).Seconds() / time.Since(began).Seconds()
+	}
+	return shares
 }
 
 // profile keeps CPU profiles of the refreshes of two nodes, if wanted. The function that it
@@ -165,8 +188,8 @@ const (
 	quietBytes = 100 << 20
 )
 
-// awaitQuiet waits until the writer has stored a snapshot, and for some refreshes in which
-// it stores none and no node compacts what it took.
+// awaitQuiet waits for some refreshes in which no snapshot is stored, as the founder's is one
+// already, and in which no node compacts what it took.
 func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) error {
 	count := func() (snapshots, bytes float64) {
 		for _, n := range []*process.Node{writer, other} {
@@ -183,7 +206,7 @@ func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) e
 			return err
 		}
 		stored, compacted := count()
-		if stored > 0 && stored == snapshots && compacted-bytes < quietBytes {
+		if stored == snapshots && compacted-bytes < quietBytes {
 			return nil
 		}
 	}
@@ -214,23 +237,26 @@ const (
 
 // reading is what a node has used so far.
 type reading struct {
+	at     time.Time
 	cpu    time.Duration
 	counts map[string]float64
 }
 
-func read(n *process.Node) reading { return reading{n.CPU(), n.Counters()} }
+func read(n *process.Node) reading { return reading{time.Now(), n.CPU(), n.Counters()} }
 
 // refreshes counts the refreshes of a node, and the cuts of a follower.
 func (r reading) refreshes() float64 {
 	return process.Sum(r.counts, refreshSeconds+"_count") + process.Sum(r.counts, followSeconds+"_count")
 }
 
-// since returns the cost of a refresh, or of a cut of a follower, since then.
-func (r reading) since(before reading) refreshCost {
+// since returns the cost of a refresh, or of a cut of a follower, since then. idle is the
+// share of a processor that the node uses when it does nothing.
+func (r reading) since(before reading, idle float64) refreshCost {
 	grown := func(name string) float64 { return process.Sum(r.counts, name) - process.Sum(before.counts, name) }
 	count := max(1, r.refreshes()-before.refreshes())
 	return refreshCost{
 		cpu:    (r.cpu - before.cpu).Seconds() / count,
+		idle:   idle * r.at.Sub(before.at).Seconds() / count,
 		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,
 		append: grown(appendSeconds+"_sum") / count,
 	}

@@ -18,8 +18,7 @@ import (
 
 const (
 	// tickEvery is the pause between two announcements.
-	tickEvery      = 500 * time.Millisecond
-	ticksPerSecond = int64(time.Second / tickEvery)
+	tickEvery = 500 * time.Millisecond
 	// subject and header are those of an announcement.
 	subject = "burst"
 	header  = "Tidemark-Node"

@@ -3,7 +3,9 @@ package burst
 import (
 	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
+	"time"
 
 	"tidemark/storage/accounts"
 )
@@ -18,6 +20,7 @@ type Shares struct {
 
 	began        int64
 	ticked       int64
+	counted      int64 // when needs were counted last
 	listening    bool
 	known        int64 // nodes of the cluster, as remembered from before the start; 0: unknown
 	metAt        int64 // when a node was heard that had not been heard before
@@ -46,7 +49,7 @@ func NewShares(node, process string, book *accounts.Book, known, now int64) *Sha
 	book.SetNoBurst()
 	return &Shares{
 		node: node, process: process, book: book, cells: map[uint64]*accounts.Cell{},
-		began: now, ticked: now, listening: true, known: known,
+		began: now, ticked: now, counted: now, listening: true, known: known,
 		peers: map[string]*peer{}, accounts: map[uint64]*share{},
 	}
 }
@@ -101,7 +104,7 @@ func (s *Shares) Tick(now int64, reached bool) *Announcement {
 	v := s.look(now)
 	s.adjust(&s.rest, v)
 	s.applyRest(v)
-	s.countNeeds()
+	s.countNeeds(now)
 	s.followNeeds(v)
 	for account, sh := range s.accounts {
 		s.adjust(sh, v)
@@ -140,9 +143,18 @@ func (s *Shares) Ready() bool { return s.rest.held > 0 }
 // keptNeed is what of a need is not forgotten at once.
 const keptNeed = needUnit
 
+// leastCounted is the shortest time of which requests tell a rate.
+const leastCounted = int64(tickEvery / 2)
+
 // countNeeds takes what was asked since the last tick. A small need halves with every tick,
 // so that there is no end of it between two requests.
-func (s *Shares) countNeeds() {
+func (s *Shares) countNeeds(now int64) {
+	elapsed := now - s.counted
+	if elapsed < leastCounted { // the tick before was late; the next one counts these
+		return
+	}
+	s.counted = now
+
 	for _, sh := range s.accounts {
 		if sh.need = min(sh.need/2, keptNeed); sh.need < needUnit/8 {
 			sh.need = 0
@@ -152,9 +164,19 @@ func (s *Shares) countNeeds() {
 	s.asked = s.book.TakeAsked(s.asked[:0])
 	for _, a := range s.asked {
 		if sh := s.follow(a.Cell.ID, a.Cell); sh != nil {
-			sh.need = max(sh.need, min(a.Times*needUnit*ticksPerSecond, maxNeed))
+			sh.need = max(sh.need, rateOf(a.Times, elapsed))
 		}
 	}
+}
+
+// rateOf returns the need of so many requests in a time, as needs are counted.
+func rateOf(times, elapsed int64) int64 {
+	hi, lo := bits.Mul64(uint64(times), uint64(needUnit*time.Second))
+	if hi >= uint64(elapsed) {
+		return maxNeed
+	}
+	need, _ := bits.Div64(hi, lo, uint64(elapsed))
+	return int64(min(need, maxNeed))
 }
 
 // followNeeds lists the accounts that other nodes need.

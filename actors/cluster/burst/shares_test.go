@@ -359,30 +359,34 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// A need is what was asked since the last tick, at least half of what it was, and nothing
-// when it has become small.
+// A need is the rate that was asked since the last tick, whenever ticks come, at least half of
+// what it was if that is small, and nothing when it has become smaller.
 func TestNeeds(t *testing.T) {
 	s, n, now := alone(t, medium, medium)
-	f := func(asked, want int64) {
+	f := func(after time.Duration, asked, want int64) {
 		t.Helper()
+		now += int64(after)
 		for range asked {
 			ticket := n.book.Admit(n.keys[0], now)
 			ticket.TakeToken()
 		}
-		s.countNeeds()
+		s.countNeeds(now)
 		if got := s.accounts[1]; got == nil && want >= 0 || got != nil && got.need != want {
 			t.Errorf("after %d requests the need is %+v; want %d", asked, got, want)
 		}
 	}
 
-	f(0, -1)
-	f(3, 3*needUnit*2)
-	f(1, needUnit*2)
-	f(0, needUnit)
-	f(0, needUnit/2)
-	f(0, needUnit/4)
-	f(0, needUnit/8)
-	f(0, 0)
+	f(tickEvery, 0, -1)
+	f(tickEvery, 3, 3*needUnit*2)
+	f(2*tickEvery, 6, 3*needUnit*2) // a tick that is late, and the next one right after it
+	f(tickEvery/8, 1, 3*needUnit*2)
+	f(tickEvery*7/8, 2, 3*needUnit*2)
+	f(tickEvery, 1, needUnit*2)
+	f(tickEvery, 0, needUnit)
+	f(tickEvery, 0, needUnit/2)
+	f(tickEvery, 0, needUnit/4)
+	f(tickEvery, 0, needUnit/8)
+	f(tickEvery, 0, 0)
 	if len(s.accounts) != 1 {
 		t.Errorf("%d accounts are listed; want the one that was asked for", len(s.accounts))
 	}
