@@ -210,42 +210,46 @@ func originHash(s []byte) uint64 {
 	return h
 }
 
-// Resolve finds the key in a header: checksum, hash, one probe. It also returns
-// the key with Revoked and Suspended, and nil with Malformed and Unknown. The
-// index slot is prefetched while the checksum is computed, and the key and its
-// cell while the hash is.
+// Resolve finds the key in a header: one probe, then its hash. It also returns the key
+// with Revoked and Suspended, and nil with Malformed and Unknown. The hash covers the
+// checksum, which therefore only tells Malformed from Unknown.
 func (b *Book) Resolve(header []byte) (*Key, Reason) {
 	if len(header) != KeyLen {
 		return nil, Malformed
 	}
 
-	at := prefixHash(header)
-	b.keys.prefetch(at)
-	if _, ok := ParseKey(header); !ok {
-		return nil, Malformed
-	}
-
 	// The first key with this prefix hash is nearly always the right one: prefetch
 	// it and its cell while the hash is computed.
+	at := prefixHash(header)
 	k, cell := b.keys.find(at, func(*Key) bool { return true })
 	if k == nil {
-		return nil, Unknown
+		return nil, notIssued(header)
 	}
 	prefetch(unsafe.Pointer(k))
 	cell.prefetch(b.calendar.Load().This.Month)
 
 	hash := HashKey(header)
-	k, cell = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
+	if k.Hash != hash {
+		k, cell = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
+	}
 
 	switch {
 	case k == nil:
-		return nil, Unknown
+		return nil, notIssued(header)
 	case cell.Terms().Suspended:
 		return k, Suspended
 	case k.revokedAt.Load() != 0:
 		return k, Revoked
 	}
 	return k, Accepted
+}
+
+// notIssued returns why a key that the book does not have was refused.
+func notIssued(header []byte) Reason {
+	if _, ok := ParseKey(header); !ok {
+		return Malformed
+	}
+	return Unknown
 }
 
 const minuteNs = 60_000_000_000

@@ -38,6 +38,7 @@ func TestResolve(t *testing.T) {
 	f("", Malformed)
 	f(keys[0][:KeyLen-1], Malformed)
 	f(strings.ToUpper(keys[0]), Malformed)
+	f(keys[0][:KeyLen-1]+"-", Malformed) // its prefix is known
 	f(stranger, Unknown)
 	b.Revoke(f(keys[1], Accepted), 5)
 	f(keys[1], Revoked)

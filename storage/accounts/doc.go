@@ -6,7 +6,7 @@
 // account is a Cell of atomics. No call on the request path locks, allocates, waits
 // or sends a message:
 //
-//	Resolve -> *Key -> Cell     find the key: checksum, hash, one probe
+//	Resolve -> *Key -> Cell     find the key: one probe, then its hash
 //	TakeToken                   take a burst token (GCRA on one word)
 //	Reserve                     hold units of the quota before the work
 //	Settle                      bill the units or give them back

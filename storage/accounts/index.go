@@ -1,9 +1,6 @@
 package accounts
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
+import "sync/atomic"
 
 // index is a hash table with one writer and any number of readers. A reader probes
 // the slots that it loaded and never waits. The writer fills empty slots, which a
@@ -25,14 +22,6 @@ type entry[T any] struct {
 }
 
 const minIndex = 64
-
-// prefetch fetches the slot where find will begin.
-func (x *index[T]) prefetch(hash uint64) {
-	if p := x.slots.Load(); p != nil {
-		slots := *p
-		prefetch(unsafe.Pointer(&slots[hash&uint64(len(slots)-1)]))
-	}
-}
 
 // find returns the first element with that hash that satisfies is, and its cell;
 // nil if there is none.

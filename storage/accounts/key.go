@@ -44,7 +44,7 @@ func ParseKind(s string) (Kind, error) {
 //
 // The checksum is the CRC-32 (IEEE) of the 37 characters before it, in base62,
 // most significant digit first, padded with zeros: a mistyped or truncated key
-// is refused without a lookup, and scanners can recognise a leaked one.
+// is counted as such, and scanners can recognise a leaked one.
 const (
 	tagLen    = 7
 	randomLen = 30
