@@ -217,8 +217,24 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, err
 }
 
-// allowed says what a setting takes.
+// allowed says what a setting takes: its own range, else what its type takes.
 func (s setting) allowed() string {
+	for _, w := range words {
+		if w.name == s.name {
+			return "allowed are " + strings.Join(w.allowed, ", ")
+		}
+	}
+	for _, b := range bounds {
+		if b.name == s.name {
+			return fmt.Sprintf("allowed is a whole number from %d to %d", b.least, b.most)
+		}
+	}
+	for _, d := range durations {
+		if d.name == s.name {
+			return fmt.Sprintf(`allowed is a duration such as "45s", %s`, d)
+		}
+	}
+
 	switch s.value.Interface().(type) {
 	case bool:
 		return "allowed are true and false"
