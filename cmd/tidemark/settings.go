@@ -257,6 +257,27 @@ func (s setting) allowed() string {
 	return "allowed is text"
 }
 
+// plain is a value as JSON has it: what is text in the file is text.
+func (s setting) plain() any {
+	switch v := s.value.Interface().(type) {
+	case time.Duration:
+		return v.String()
+	case time.Time:
+		return strings.Trim(s.text(), `"`)
+	case market.Address:
+		return v.String()
+
+	case []string, []market.Address:
+		list := []any{}
+		for i := range s.value.Len() {
+			list = append(list, setting{value: s.value.Index(i)}.plain())
+		}
+		return list
+	default:
+		return v
+	}
+}
+
 // text prints a value as the file would give it.
 func (s setting) text() string {
 	switch v := s.value.Interface().(type) {

@@ -102,9 +102,7 @@ func (c *VerifyCmd) chains() (ids []uint64, err error) {
 
 func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
 	if c.JSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
+		return printJSON(out, list)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	writeRow(w, "CHAIN", "BLOCK", "COMPARED", "DIFFERENT")

@@ -504,9 +504,11 @@ func TestAccountsChangeTheirPinTogether(t *testing.T) {
 		bounds := *n.Limits()
 		bounds.Pins = 1
 		n.SetLimits(bounds)
+
 		for generation := range uint64(2) {
 			n.publish(generation + 1)
-			n.HearWalk(&Walk{Generations: []query.Generation{{Chain: 1, Number: generation + 1}}, Accounts: []uint64{7, 8}})
+			named := []query.Generation{{Chain: 1, Number: generation + 1}}
+			n.HearWalk(&Walk{Generations: named, Accounts: []uint64{7, 8}})
 		}
 		if kept, _ := n.kept(); !slices.Equal(kept, []uint64{2}) {
 			t.Errorf("generations %d are kept; want 2", kept)
