@@ -94,7 +94,7 @@ type ClusterConfig struct {
 // SimConfig shapes the simulated market.
 type SimConfig struct {
 	Seed      int       `about:"the same seed and genesis give the same market"`
-	Positions int       `about:"NFTs minted on chain 1; 80 % and half on the others; each chain needs 2 a pool and 5 more"`
+	Positions int       `about:"NFTs minted on chain 1; 80 % and half on the others; each needs 2 a pool and 5 more"`
 	Pools     int       `about:"pools of chain 1; 80 % and half on the others; each chain needs 5"`
 	Days      int       `about:"length of the history"`
 	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`

@@ -59,12 +59,13 @@ func (c *VerifyCmd) Run() error {
 	for _, id := range ids {
 		path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, c.Sample)
 		answer, err := node.do(http.MethodPost, path, nil)
-		v := verifiedChain{ChainID: id}
-		if err == nil {
-			err = json.Unmarshal(answer, &v.Verification)
-		}
 		if err != nil {
-			return verifyError{fmt.Errorf("chain %d: %w", id, err), exitUnfinished}
+			return verifyError{err, exitUnfinished} // it names the chain
+		}
+		v := verifiedChain{ChainID: id}
+		if err := json.Unmarshal(answer, &v.Verification); err != nil {
+			err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.Data, id, err)
+			return verifyError{err, exitUnfinished}
 		}
 		different += v.Different
 		list = append(list, v)
