@@ -101,7 +101,12 @@ func (n *Node) Verify(
 	if !ok {
 		return nil, fmt.Errorf("cannot verify chain %d: its feed is not rpc", id)
 	}
-	return v.verify(ctx, sample)
+
+	result, err := v.verify(ctx, sample)
+	if err != nil {
+		return nil, fmt.Errorf("chain %d: %w", id, err)
+	}
+	return result, nil
 }
 
 func (n *Node) spawn(a *chainActor) {

@@ -81,7 +81,7 @@ func TestPinRules(t *testing.T) {
 	// There are two pins, and both are of others: eve waits. Who has one alone may
 	// replace it.
 	ask("alice", "generation=1:1,42161:1", 200, "")
-	full := ask("eve", "generation=1:3,42161:3", 503, "pinned by other walks")
+	full := ask("eve", "generation=1:3,42161:3", 503, "as many generations as possible are pinned")
 	if after, err := strconv.Atoi(full.header.Get("Retry-After")); err != nil || after < 1 || after > 60 {
 		t.Errorf("Retry-After is %q", full.header.Get("Retry-After"))
 	}

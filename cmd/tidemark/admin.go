@@ -109,6 +109,13 @@ func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Write
 	return w.Flush()
 }
 
+// printJSON prints what a command found for programs.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
 // writeRow prints the cells of a table's row.
 func writeRow(w io.Writer, cells ...any) {
 	for i, c := range cells {

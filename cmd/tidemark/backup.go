@@ -90,12 +90,13 @@ func (c *RestoreCmd) Run() error {
 		return err
 	}
 
-	findings, err := checkData(c.Data, os.Stdout)
+	findings, err := checkData(c.Data)
 	if err != nil {
 		return err
 	}
-	if findings > 0 {
-		return fmt.Errorf("%d findings in the restored data", findings)
+	printLines(os.Stdout, findings)
+	if len(findings) > 0 {
+		return fmt.Errorf("%d findings in the restored data", len(findings))
 	}
 	fmt.Printf("restored %s from %s\n", c.Data, c.Dir)
 	return nil

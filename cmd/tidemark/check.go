@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"tidemark/storage"
@@ -28,7 +27,7 @@ type CheckCmd struct {
 	Requests int           `help:"Most requests to send." default:"200000"`
 	TotalCap int           `help:"limits.total-cap of that node." default:"25000"`
 	Timeout  time.Duration `help:"How long one answer may take." default:"30s"`
-	JSON     bool          `name:"json" help:"Print JSON, for --url."`
+	JSON     bool          `name:"json" help:"Print JSON."`
 }
 
 // Run prints every finding as a line and fails when there is one.
@@ -40,39 +39,50 @@ func (c *CheckCmd) Run() error {
 		return fmt.Errorf("no data in %s: %w", c.Data, err)
 	}
 
-	findings, err := checkData(c.Data, os.Stdout)
+	findings, err := checkData(c.Data)
 	if err != nil {
 		return err
 	}
-	if findings > 0 {
-		return fmt.Errorf("%d findings in %s", findings, c.Data)
+	if err := c.print(os.Stdout, findings); err != nil {
+		return err
 	}
-
-	fmt.Println("no findings")
+	if len(findings) > 0 {
+		return fmt.Errorf("%d findings in %s", len(findings), c.Data)
+	}
 	return nil
 }
 
-// checkData prints every finding of both stores and of the archives. Damage is a finding
-// too: what one has of it keeps nobody from checking the others.
-func checkData(dir string, w io.Writer) (findings int, err error) {
-	market, err := checkMarket(dir)
-	if err != nil {
-		return 0, err
-	}
-	accounts, err := checkAccounts(dir)
-	if err != nil {
-		return 0, err
-	}
-	archives, err := checkArchives(dir)
-	if err != nil {
-		return 0, err
+func (c *CheckCmd) print(w io.Writer, findings []string) error {
+	if c.JSON {
+		return printJSON(w, struct {
+			Findings []string `json:"findings"`
+		}{append([]string{}, findings...)})
 	}
 
-	all := slices.Concat(market, accounts, archives)
-	for _, line := range all {
+	printLines(w, findings)
+	if len(findings) == 0 {
+		fmt.Fprintln(w, "no findings")
+	}
+	return nil
+}
+
+func printLines(w io.Writer, lines []string) {
+	for _, line := range lines {
 		fmt.Fprintln(w, line)
 	}
-	return len(all), nil
+}
+
+// checkData returns every finding of both stores and of the archives. Damage is a finding
+// too: what one has of it keeps nobody from checking the others.
+func checkData(dir string) (findings []string, err error) {
+	for _, check := range []func(string) ([]string, error){checkMarket, checkAccounts, checkArchives} {
+		list, err := check(dir)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, list...)
+	}
+	return findings, nil
 }
 
 func checkMarket(dir string) (findings []string, err error) {

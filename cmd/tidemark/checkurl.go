@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -24,9 +23,7 @@ func (c *CheckCmd) checkURL() error {
 	}
 	report, err := consistency.Check(ctx, cfg)
 	if c.JSON {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(report); err != nil {
+		if err := printJSON(os.Stdout, report); err != nil {
 			return err
 		}
 	} else {

@@ -253,8 +253,8 @@ func TestRefusedCommands(t *testing.T) {
 	f("verify --sample=-1", 200, `[]`, 1, "tidemark: --sample is -1; allowed is a whole number from 0 on\n")
 	f("verify", 500, `{"error": "not now"}`, 2, "tidemark: not now\n")
 	f("verify", 200, `oh`, 2, "tidemark: cannot read the answer of the node on DIR: ")
-	f("verify --chain 1", 404, `{"error": "no chain 1"}`, 2, "tidemark: chain 1: no chain 1\n")
-	f("verify --chain 1", 200, `oh`, 2, "tidemark: chain 1: ")
+	f("verify --chain 1", 404, `{"error": "no chain 1"}`, 2, "tidemark: no chain 1\n")
+	f("verify --chain 1", 200, `oh`, 2, "tidemark: cannot read the answer of the node on DIR for chain 1: ")
 	f("verify --chain 1", 200, `{"compared": 5, "different": 2}`, 1, "tidemark: 2 values differ from the contracts\n")
 	f("unknown", 200, `{}`, 2, "tidemark: unexpected argument unknown")
 }

@@ -94,8 +94,8 @@ type ClusterConfig struct {
 // SimConfig shapes the simulated market.
 type SimConfig struct {
 	Seed      int       `about:"the same seed and genesis give the same market"`
-	Positions int       `about:"NFTs minted in chain 1's history; 80 % and half on the others"`
-	Pools     int       `about:"pools of chain 1; 80 % and half on the others"`
+	Positions int       `about:"NFTs minted on chain 1; 80 % and half on the others; each needs 2 a pool and 5 more"`
+	Pools     int       `about:"pools of chain 1; 80 % and half on the others; each chain needs 5"`
 	Days      int       `about:"length of the history"`
 	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`
 	Genesis   time.Time `about:"start of the history; empty: first start less sim.days, to the hour"`

@@ -221,6 +221,9 @@ func TestConfigBounds(t *testing.T) {
 		if b.least > 0 {
 			checkRefused(t, "", fmt.Sprintf("%s is %d; allowed is", b.name, b.least-1), variable(b.name, b.least-1))
 		}
+		if b.name == "sim.pools" || b.name == "sim.positions" {
+			continue // one bounds the other
+		}
 		accepted(b.name, b.most)
 		if b.name != "limits.transactions-max" {
 			accepted(b.name, b.least)
@@ -302,6 +305,40 @@ func TestDocumentedBounds(t *testing.T) {
 	f("limits.connections", 64, 1_000_000)
 	f("limits.unsent-bytes", 16_384, 67_108_864)
 	f("sim.days", 1, 3650)
+	f("sim.pools", 5, 1_000_000)
+	f("sim.positions", 15, 100_000_000)
+}
+
+// A size of the simulated market that is out of its bounds is one mistake, with one limit,
+// and not one of each chain too.
+func TestConfigTellsOneMistakeOnce(t *testing.T) {
+	f := func(name string, value int, want string) {
+		t.Helper()
+		_, err := loadText(t, fmt.Sprintf("[sim]\n%s = %d", name, value))
+		want = fmt.Sprintf("tidemark.toml:2: sim.%s is %d; allowed is %s", name, value, want)
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "mistakes") {
+			t.Errorf("it says %v; want %s", err, want)
+		}
+	}
+
+	f("days", 0, "1 to 3650")
+	f("days", 3651, "1 to 3650")
+	f("pools", 4, "5 to 1000000")
+	f("positions", 14, "15 to 100000000")
+}
+
+// A value of the wrong type is told the setting's own range.
+func TestAllowedIsOwnRange(t *testing.T) {
+	f := func(table, key, want string) {
+		t.Helper()
+		checkRefused(t, fmt.Sprintf("[%s]\n%s = []", table, key), "is []; allowed "+want)
+	}
+
+	f("limits", "total-cap", "is a whole number from 1 to 10000000")
+	f("limits", "export-rows", "is a whole number from 0 on")
+	f("refresh", "every", `is a duration such as "45s", 10ms or more`)
+	f("log", "level", "are debug, info, warn, error")
+	f("log", "slow", `is a duration such as "45s", "2m" or "0s"`)
 }
 
 // Defaults, the file, the environment, flags: each wins over those before it.
@@ -352,12 +389,11 @@ max-api-keys = 0
 		`tidemark.toml:1: listen is "nowhere"; allowed is HOST:PORT`,
 		"tidemark.toml:3: unknown key limits.freshnes; known are freshness, ",
 		"tidemark.toml:4: limits.total-cap is 0; allowed is 1 to 10000000",
-		"tidemark.toml:6: chain 42161 with sim.pools = 1, ",
-		"cannot simulate 0 pools; at least 5",
+		"tidemark.toml:6: sim.pools is 1; allowed is 5 to 1000000",
 		"tidemark.toml:9: chain 1: max-log-range is 0; allowed is 1 or more",
 		"tidemark.toml:10: the id 1 is that of the entry in line 7 too",
 		"tidemark.toml:14: plan free: max-api-keys is 0; it is at least 1",
-		`environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`,
+		`environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number from 1 to 3650`,
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it says\n%s\nwant %q", said, want)
@@ -378,7 +414,7 @@ func TestConfigMakesFeeds(t *testing.T) {
 			"allowed is a URL with its scheme such as http://127.0.0.1:8545")
 	f("feed = \"rpc\"\n"+others+"[[chains]]\nid = 1\nrpc = [\"ws://127.0.0.1:8545\"]",
 		"tidemark.toml:10: cannot make the feed of chain 1: chain 1 has no RPC URL")
-	f("[sim]\npools = 1", "tidemark.toml:2: chain 1 with sim.pools = 1, ")
+	f("[sim]\npools = 9", "tidemark.toml:2: chain 43114 with sim.pools = 9, ")
 	f("[sim]\npositions = 100", "tidemark.toml:2: chain 1 with sim.pools = 80, sim.positions = 100")
 	f("[sim]\nactions = 9", "cannot simulate 3000 positions with 9 actions; at least 12000")
 	f("[tls]\ncert = \"no\"\nkey = \"no\"", "tidemark.toml:2: cannot use tls.cert no with tls.key no: open no")

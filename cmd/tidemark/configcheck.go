@@ -14,6 +14,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/edge"
 	"tidemark/storage/accounts"
 )
@@ -43,19 +44,31 @@ var bounds = []struct {
 	{"limits.connections-per-subnet", 1, edge.MaxConnections},
 	{"limits.unsent-bytes", 16 << 10, 64 << 20},
 	{"limits.reader-min-rate", 1, 1 << 30},
-	{"sim.days", 1, 3650},
+	{"sim.positions", sim.MinPositions, sim.MaxPositions},
+	{"sim.pools", sim.MinPools, sim.MaxPools},
+	{"sim.days", sim.MinDays, sim.MaxDays},
 }
 
-// durations are what durations may be.
-var durations = []struct {
+// durationBounds are what a duration may be.
+type durationBounds struct {
 	name        string
 	least, most time.Duration
-}{
+}
+
+var durations = []durationBounds{
 	{"refresh.every", 10 * time.Millisecond, math.MaxInt64},
 	{"metering.flush", time.Millisecond, math.MaxInt64},
 	{"prices.every", time.Second, math.MaxInt64},
 	{"cluster.snapshot-every", 10 * time.Second, math.MaxInt64}, // so that it is not busy with nothing else
 	{"drain", 0, 10 * time.Minute},
+}
+
+// String says the bounds in words.
+func (d durationBounds) String() string {
+	if d.most == math.MaxInt64 {
+		return fmt.Sprintf("%s or more", d.least)
+	}
+	return fmt.Sprintf("%s to %s", d.least, inWords(d.most))
 }
 
 // check notes every value that cannot work, alone or with others.
@@ -67,7 +80,7 @@ func (l *loaded) check() {
 		l.refuse(l.checkBounds(b.name, b.least, b.most))
 	}
 	for _, d := range durations {
-		l.refuse(l.checkDuration(d.name, d.least, d.most))
+		l.refuse(l.checkDuration(d))
 	}
 	if l.Limits.TransactionsPartial > l.Limits.TransactionsMax {
 		l.refuse(fmt.Errorf("%slimits.transactions-partial is %d; allowed is at most limits.transactions-max, %d",
@@ -96,18 +109,18 @@ func (l *loaded) checkWord(name string, allowed []string) error {
 
 func (l *loaded) checkBounds(name string, least, most int64) error {
 	if value := l.setting(name).value.Int(); value < least || value > most {
-		return fmt.Errorf("%s%s is %d; allowed is %d to %d", l.placeOf(name), name, value, least, most)
+		err := fmt.Errorf("%s%s is %d; allowed is %d to %d", l.placeOf(name), name, value, least, most)
+		if strings.HasPrefix(name, "sim.") {
+			return errMarket{err}
+		}
+		return err
 	}
 	return nil
 }
 
-func (l *loaded) checkDuration(name string, least, most time.Duration) error {
-	value := time.Duration(l.setting(name).value.Int())
-	switch {
-	case value < least:
-		return fmt.Errorf("%s%s is %s; allowed is %s or more", l.placeOf(name), name, value, least)
-	case value > most:
-		return fmt.Errorf("%s%s is %s; allowed is at most %s", l.placeOf(name), name, value, most)
+func (l *loaded) checkDuration(d durationBounds) error {
+	if value := time.Duration(l.setting(d.name).value.Int()); value < d.least || value > d.most {
+		return fmt.Errorf("%s%s is %s; allowed is %s", l.placeOf(d.name), d.name, value, d)
 	}
 	return nil
 }
@@ -166,7 +179,8 @@ func (l *loaded) checkChains() {
 		}
 		// The feed of a chain that is wrong already would only repeat it.
 		key, err := l.checkChain(c)
-		if err == nil && c.Enabled && !slices.ContainsFunc(l.wrong, isAboutFeed) {
+		repeats := l.Feed == "sim" && slices.ContainsFunc(l.wrong, isAboutMarket)
+		if err == nil && c.Enabled && !repeats {
 			key, err = l.checkFeed(c)
 		}
 		if err != nil {
@@ -213,10 +227,10 @@ func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
 	return "", nil
 }
 
-// errFeed is a mistake in what every feed is made of.
-type errFeed struct{ error }
+// errMarket is a mistake in what the simulated markets of all chains are made of.
+type errMarket struct{ error }
 
-func isAboutFeed(err error) bool { return errors.As(err, new(errFeed)) }
+func isAboutMarket(err error) bool { return errors.As(err, new(errMarket)) }
 
 // checkFeed makes a chain's feed as serve does, which asks nothing yet.
 func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
@@ -240,7 +254,7 @@ func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
 	if at == "" {
 		return "id", fmt.Errorf("chain %d: %w", c.ID, err)
 	}
-	l.refuse(errFeed{fmt.Errorf("%schain %d with sim.pools = %d, sim.positions = %d, sim.actions = %d: %w",
+	l.refuse(errMarket{fmt.Errorf("%schain %d with sim.pools = %d, sim.positions = %d, sim.actions = %d: %w",
 		at, c.ID, l.Sim.Pools, l.Sim.Positions, l.Sim.Actions, err)})
 	return "", nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ type ConfigCmd struct {
 // ConfigPrintCmd prints TOML that gives the same configuration again.
 type ConfigPrintCmd struct {
 	Config string `help:"Configuration file." type:"path" placeholder:"FILE"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the configuration.
@@ -24,6 +26,9 @@ func (c *ConfigPrintCmd) Run() error {
 	l, err := loadConfig(c.Config, os.Environ(), nil)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return printJSON(os.Stdout, l.tree())
 	}
 	l.printConfig(os.Stdout)
 	return nil
@@ -33,11 +38,15 @@ func (c *ConfigPrintCmd) Run() error {
 // reports every mistake at once.
 type ConfigCheckCmd struct {
 	Config string `help:"Configuration file." type:"path" placeholder:"FILE"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run checks the configuration.
 func (c *ConfigCheckCmd) Run() error {
 	l, err := loadConfig(c.Config, os.Environ(), nil)
+	if c.JSON {
+		return errors.Join(printJSON(os.Stdout, checkedConfigOf(l, err)), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,6 +55,67 @@ func (c *ConfigCheckCmd) Run() error {
 	}
 	fmt.Println("configuration is good")
 	return nil
+}
+
+// checkedConfig is what `config check --json` prints.
+type checkedConfig struct {
+	Mistakes []string `json:"mistakes"` // a node does not start with any
+	Warnings []string `json:"warnings"`
+}
+
+func checkedConfigOf(l *loaded, err error) checkedConfig {
+	c := checkedConfig{Mistakes: []string{}, Warnings: []string{}}
+	var wrong mistakes
+	if errors.As(err, &wrong) {
+		for _, mistake := range wrong {
+			c.Mistakes = append(c.Mistakes, mistake.Error())
+		}
+		return c
+	}
+
+	for _, variable := range l.ignored {
+		c.Warnings = append(c.Warnings, l.strayVariable(variable))
+	}
+	return c
+}
+
+// shownSetting is a setting as `config print --json` prints it.
+type shownSetting struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+	About string `json:"about"`
+}
+
+// tree is the configuration for programs.
+func (l *loaded) tree() map[string]any {
+	var list []shownSetting
+	for _, s := range l.settings() {
+		list = append(list, shownSetting{s.name, s.plain(), l.originOf(s.name), s.about})
+	}
+	return map[string]any{
+		"settings": list,
+		"chains":   treesOf(reflect.ValueOf(l.Chains)), "plans": treesOf(reflect.ValueOf(l.Plans)),
+	}
+}
+
+// treesOf returns the keys and values of an array of tables, and of the arrays within it.
+func treesOf(list reflect.Value) []map[string]any {
+	trees := []map[string]any{}
+	for n := range list.Len() {
+		entry, tree := list.Index(n), map[string]any{}
+		for _, s := range settingsOf("", entry) {
+			tree[s.name] = s.plain()
+		}
+
+		for i := range entry.NumField() {
+			if below := entry.Field(i); isArrayOfTables(below) {
+				tree[settingName(entry.Type().Field(i).Name)] = treesOf(below)
+			}
+		}
+		trees = append(trees, tree)
+	}
+	return trees
 }
 
 func (l *loaded) printConfig(w io.Writer) {

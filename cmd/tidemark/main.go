@@ -42,10 +42,18 @@ type CLI struct {
 }
 
 // VersionCmd prints the version.
-type VersionCmd struct{}
+type VersionCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
 
 // Run prints the version.
-func (VersionCmd) Run() error {
+func (c *VersionCmd) Run() error {
+	if c.JSON {
+		return printJSON(os.Stdout, map[string]any{
+			"version": version, "commit": commit, "dataFormat": storage.Format, "readsFrom": storage.OldestFormat,
+			"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		})
+	}
 	_, err := fmt.Printf("tidemark %s\ncommit %s\ndata format %d (reads from %d on)\n%s %s/%s\n",
 		version, commit, storage.Format, storage.OldestFormat,
 		runtime.Version(), runtime.GOOS, runtime.GOARCH)

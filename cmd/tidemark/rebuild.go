@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,9 +57,7 @@ func (c *ChainsRebuildCmd) Run() error {
 		return fmt.Errorf("cannot rebuild chain %d: %w", c.ID, err)
 	}
 	if c.JSON {
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(result)
+		return printJSON(os.Stdout, result)
 	}
 	_, err = fmt.Printf("chain %d: %d events of blocks %d to %d in %.1f s: %.0f events a second\n", c.ID,
 		result.Events, result.FromBlock, result.ToBlock, result.Seconds, result.EventsPerSecond)

@@ -217,8 +217,24 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, err
 }
 
-// allowed says what a setting takes.
+// allowed says what a setting takes: its own range, else what its type takes.
 func (s setting) allowed() string {
+	for _, w := range words {
+		if w.name == s.name {
+			return "allowed are " + strings.Join(w.allowed, ", ")
+		}
+	}
+	for _, b := range bounds {
+		if b.name == s.name {
+			return fmt.Sprintf("allowed is a whole number from %d to %d", b.least, b.most)
+		}
+	}
+	for _, d := range durations {
+		if d.name == s.name {
+			return fmt.Sprintf(`allowed is a duration such as "45s", %s`, d)
+		}
+	}
+
 	switch s.value.Interface().(type) {
 	case bool:
 		return "allowed are true and false"
@@ -239,6 +255,27 @@ func (s setting) allowed() string {
 	}
 
 	return "allowed is text"
+}
+
+// plain is a value as JSON has it: what is text in the file is text.
+func (s setting) plain() any {
+	switch v := s.value.Interface().(type) {
+	case time.Duration:
+		return v.String()
+	case time.Time:
+		return strings.Trim(s.text(), `"`)
+	case market.Address:
+		return v.String()
+
+	case []string, []market.Address:
+		list := []any{}
+		for i := range s.value.Len() {
+			list = append(list, setting{value: s.value.Index(i)}.plain())
+		}
+		return list
+	default:
+		return v
+	}
 }
 
 // text prints a value as the file would give it.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tidemark/edge/consistency"
 	"tidemark/edge/telemetry"
@@ -128,10 +127,8 @@ func allowedOf(s setting) string {
 		}
 	}
 	for _, d := range durations {
-		if d.name == s.name && d.most > 24*time.Hour {
-			return fmt.Sprintf("%s or more", d.least)
-		} else if d.name == s.name {
-			return fmt.Sprintf("%s to %s", d.least, inWords(d.most))
+		if d.name == s.name {
+			return d.String()
 		}
 	}
 

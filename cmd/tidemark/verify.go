@@ -59,12 +59,13 @@ func (c *VerifyCmd) Run() error {
 	for _, id := range ids {
 		path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, c.Sample)
 		answer, err := node.do(http.MethodPost, path, nil)
-		v := verifiedChain{ChainID: id}
-		if err == nil {
-			err = json.Unmarshal(answer, &v.Verification)
-		}
 		if err != nil {
-			return verifyError{fmt.Errorf("chain %d: %w", id, err), exitUnfinished}
+			return verifyError{err, exitUnfinished} // it names the chain
+		}
+		v := verifiedChain{ChainID: id}
+		if err := json.Unmarshal(answer, &v.Verification); err != nil {
+			err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.Data, id, err)
+			return verifyError{err, exitUnfinished}
 		}
 		different += v.Different
 		list = append(list, v)
@@ -102,9 +103,7 @@ func (c *VerifyCmd) chains() (ids []uint64, err error) {
 
 func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
 	if c.JSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
+		return printJSON(out, list)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	writeRow(w, "CHAIN", "BLOCK", "COMPARED", "DIFFERENT")

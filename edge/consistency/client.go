@@ -150,6 +150,10 @@ func (c *client) askOnce(ctx context.Context, path string) (*answer, time.Durati
 		io.Copy(io.Discard, io.LimitReader(response.Body, mostBytes))
 		return nil, pauseOf(response.Header), nil
 	case http.StatusUnauthorized, http.StatusForbidden:
+		if c.Key == "" {
+			return nil, 0, unfinished("%s is answered %s: no key was given; give one with --key or "+
+				"TIDEMARK_CHECK_KEY", path, response.Status)
+		}
 		return nil, 0, unfinished("%s is answered %s: is the key right?", path, response.Status)
 	}
 	a := &answer{path: path, status: response.StatusCode, generation: response.Header.Get("X-Generation")}

@@ -82,8 +82,9 @@ func TestUnfinished(t *testing.T) {
 		}
 	}
 	f(Config{Requests: 2}, answer(200, `{}`), "2 requests are not enough")
-	f(Config{}, answer(401, `{}`), "is the key right?")
-	f(Config{}, answer(403, `{}`), "is the key right?")
+	f(Config{}, answer(401, `{}`), "no key was given; give one with --key or TIDEMARK_CHECK_KEY")
+	f(Config{Key: "x"}, answer(401, `{}`), "is the key right?")
+	f(Config{Key: "x"}, answer(403, `{}`), "is the key right?")
 	f(Config{}, answer(200, `{"positions":`), "cannot read the answer")
 	f(Config{Timeout: time.Millisecond}, func(w http.ResponseWriter, q *http.Request) {
 		time.Sleep(50 * time.Millisecond)

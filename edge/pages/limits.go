@@ -83,6 +83,9 @@ const (
 	// joinPin is the age up to which a new walk joins a cut. Four of them at that
 	// distance last for the minute that an idle pin does.
 	joinPin = 15 * time.Second
+	// renewedBy is by how much a cut seems younger, when another node tells of it again, if
+	// it was renewed there: less than joinPin, by what messages and awaitFor can take.
+	renewedBy = joinPin / 2
 	// lookEvery is how often a node of a cluster lets go of what is kept for walks of other
 	// nodes, while something is.
 	lookEvery = time.Second

@@ -20,9 +20,10 @@ import (
 //
 // What is kept is bounded: at most limits.pins cuts, each for limits.pin after the
 // last answer from it and for maxPin in all. Walks share cuts: a new walk joins one
-// that is younger than joinPin. Every account has one pin, which is the cut that it
-// asked for last. If there is no room for a new cut, the oldest that is nobody's
-// pin makes room; if there is none, the walk has to wait.
+// that is younger than joinPin, or one of any age that has the newest generations
+// still, which is then as good as new. Every account has one pin, which is the cut
+// that it asked for last. If there is no room for a new cut, the oldest that is
+// nobody's pin makes room; if there is none, the walk has to wait.
 //
 // A cut holds the columns and the directories of its views, those chunks of their
 // records that were written since, and on disk their leaves. Everything else it
@@ -150,28 +151,56 @@ func (p *pins) release(c *cut) {
 // errReplaced reports that views were replaced on the board: try the newer ones.
 var errReplaced = render.Unavailable("rankings changed repeatedly while they were pinned", retryAfter)
 
-// addFor makes a cut of views for a walk of an account.
+// addFor makes a cut of views for a walk of an account, or renews the one that there is.
 func (p *pins) addFor(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
-	c, err := p.add(views, now, account)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(p.cuts, func(c *cut) bool {
+		return slices.EqualFunc(c.views, views, isSameGeneration)
+	})
+	if i < 0 {
+		c, err := p.add(views, now, account)
+		if err != nil {
+			return nil, err
+		}
+		return p.use(c, account, now), nil
 	}
-	return p.use(c, account, now), nil
+
+	if slices.ContainsFunc(views, p.isLost) {
+		return nil, errReplaced // they are not the newest any more
+	}
+	c := p.cuts[i]
+	p.renew(c, now)
+	p.use(c, account, now)
+	if p.shared != nil && c.told != now {
+		p.shared.tell(c, now, account) // of its new age
+	}
+	return c, nil
+}
+
+// renew makes a cut as young as one of the same views that is made later.
+func (p *pins) renew(c *cut, made time.Time) {
+	c.made = made
+	i := slices.Index(p.cuts, c)
+	p.cuts = append(slices.Delete(p.cuts, i, i+1), c)
 }
 
 // add makes a cut of views for accounts, in the place of another one if there is no room.
 func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*cut, *render.Error) {
+	spare := -1
 	if len(p.cuts) >= p.limits.Load().Pins {
-		spare := slices.IndexFunc(p.cuts, func(c *cut) bool {
-			isOf := func(account uint64) bool { return p.byAccount[account] == c }
-			return c.answers == 0 && (c.accounts == 0 || c.accounts == 1 && slices.ContainsFunc(accounts, isOf))
+		spare = slices.IndexFunc(p.cuts, func(c *cut) bool {
+			others := c.accounts
+			for _, account := range accounts {
+				if p.byAccount[account] == c {
+					others--
+				}
+			}
+			return c.answers == 0 && others == 0
 		})
 		if spare < 0 {
 			p.refused.Inc()
-			return nil, render.Unavailable("as many generations as possible are pinned by other walks",
-				max(p.nextEnd().Sub(now), retryAfter))
+			return nil, render.Unavailable("as many generations as possible are pinned, by walks and by "+
+				"answers under way", max(p.nextEnd().Sub(now), retryAfter))
 		}
-		p.drop(spare)
 	}
 
 	// A view can be pinned while it is published. When a second one has followed it,
@@ -182,6 +211,9 @@ func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*
 	if slices.ContainsFunc(views, p.isLost) {
 		unpin(views)
 		return nil, errReplaced
+	}
+	if spare >= 0 {
+		p.drop(spare)
 	}
 
 	c := &cut{views: slices.Clone(views), made: now, used: now}
@@ -297,6 +329,10 @@ func (c *cut) isOf(views []*rankings.View) bool {
 	return slices.EqualFunc(c.views, views, func(a, b *rankings.View) bool {
 		return a.State.Chain == b.State.Chain
 	})
+}
+
+func isSameGeneration(a, b *rankings.View) bool {
+	return a.State.Chain == b.State.Chain && a.Generation == b.Generation
 }
 
 // areNamed reports whether named are the generations of views.

@@ -160,6 +160,51 @@ func TestPinsEnd(t *testing.T) {
 	})
 }
 
+// TestPinOfNewestGenerations checks that a walk joins a cut that has the newest generations
+// still, however old it is and although there is no room, and that the cut is then as good
+// as a new one.
+func TestPinOfNewestGenerations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPinning(t, 1)
+		defer p.close()
+		p.walk(1)
+		oldest := p.view
+		f := func(account uint64, at time.Duration, ask func() (*cut, *render.Error), want bool) {
+			t.Helper()
+			time.Sleep(at)
+			c, err := ask()
+			if (c != nil) != want || err != nil {
+				t.Errorf("account %d has a pin: %t, %v; want %t", account, c != nil, err, want)
+			}
+			if c != nil {
+				p.release(c)
+			}
+		}
+		begin := func(account uint64, at time.Duration) {
+			t.Helper()
+			f(account, at, func() (*cut, *render.Error) { return p.join(account, []*rankings.View{p.view}) }, true)
+		}
+		goOn := func(account uint64, at time.Duration, want bool) {
+			t.Helper()
+			named := []query.Generation{{Chain: 1, Number: oldest.Generation}}
+			f(account, at, func() (*cut, *render.Error) { return p.find(account, 1, named), nil }, want)
+		}
+
+		begin(2, 50*time.Second)
+		if n := len(p.cuts); n != 1 || p.refused.Get() != 0 {
+			t.Errorf("%d cuts of one generation are kept; want 1", n)
+		}
+		if got, _ := p.walk(3); got != oldest.Generation { // as young as a new one
+			t.Errorf("a walk is on generation %d; want %d", got, oldest.Generation)
+		}
+		for range 11 {
+			goOn(1, 54*time.Second, true)
+		}
+		goOn(1, maxPin-11*54*time.Second-1, true) // ten minutes after it was renewed
+		goOn(1, 1, false)
+	})
+}
+
 // TestOutdatedPin checks that views which were replaced before they were pinned are not
 // kept, and that a walk of them is to be begun again.
 func TestOutdatedPin(t *testing.T) {

@@ -173,6 +173,7 @@ func (p *pins) hear(w *Walk) {
 // follow makes the cut of a walk the pin of its accounts, if there is room for it. It
 // reports false if this node lacks a generation of it.
 func (p *pins) follow(w *Walk, now time.Time) bool {
+	made := now.Add(-w.Age)
 	c := p.cutOf(0, w.Generations, now)
 	if c == nil {
 		views := p.viewsOf(w.Generations)
@@ -183,7 +184,9 @@ func (p *pins) follow(w *Walk, now time.Time) bool {
 		if c, err = p.add(views, now, w.Accounts...); err != nil {
 			return err != errReplaced
 		}
-		c.made = now.Add(-w.Age)
+		c.made = made
+	} else if made.Sub(c.made) >= renewedBy {
+		p.renew(c, made)
 	}
 
 	for _, account := range w.Accounts {

@@ -176,6 +176,32 @@ func TestWalkOnOtherNodes(t *testing.T) {
 	})
 }
 
+// A walk on generations that are renewed at one node goes on as long on the others.
+func TestRenewedWalkOnOtherNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 2, 2*time.Millisecond)
+		publishAll(nodes, 1)
+		nodes[0].begin(7, 1)
+		time.Sleep(50 * time.Second)
+		nodes[0].begin(7, 1)
+		time.Sleep(2 * time.Millisecond)
+		publishAll(nodes, 2, 3, 4)
+
+		for range 11 {
+			time.Sleep(54 * time.Second)
+			if !nodes[1].answers(7, 1) {
+				t.Fatal("a walk under way has ended")
+			}
+		}
+		time.Sleep(6 * time.Second) // ten minutes after it was renewed
+		for i, n := range nodes {
+			if n.answers(7, 1) {
+				t.Errorf("node %d answers after ten minutes", i)
+			}
+		}
+	})
+}
+
 // What nobody asks for ends a minute later, on all nodes.
 func TestIdleWalkEndsOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -467,6 +493,25 @@ func TestPinsOfAccountsOnAllNodes(t *testing.T) {
 		want := Walk{Generations: []query.Generation{{Chain: 1, Number: 6}}, Accounts: []uint64{7}}
 		if told := nodes[0].told(); !reflect.DeepEqual(told[len(told)-1], want) {
 			t.Errorf("told is %+v; want %+v", told[len(told)-1], want)
+		}
+	})
+}
+
+// The cut that several accounts share makes room when all of them go on to another one.
+func TestAccountsChangeTheirPinTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newSharing(t, 1, 0)[0]
+		bounds := *n.Limits()
+		bounds.Pins = 1
+		n.SetLimits(bounds)
+
+		for generation := range uint64(2) {
+			n.publish(generation + 1)
+			named := []query.Generation{{Chain: 1, Number: generation + 1}}
+			n.HearWalk(&Walk{Generations: named, Accounts: []uint64{7, 8}})
+		}
+		if kept, _ := n.kept(); !slices.Equal(kept, []uint64{2}) {
+			t.Errorf("generations %d are kept; want 2", kept)
 		}
 	})
 }

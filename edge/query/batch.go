@@ -87,7 +87,7 @@ func (c Chains) parseIDs(
 	ids, seen := make([]BatchID, 0, n), make(map[string]bool, n)
 	for part := range bytes.SplitSeq(v, comma) {
 		chain, id, ok := bytes.Cut(part, dash)
-		if !ok || len(id) == 0 {
+		if !ok || len(chain) == 0 || len(id) == 0 {
 			return nil, fmt.Errorf("%s: %s is not an id; the format is chainId-id, with commas "+
 				"between ids", name, quoteValue(part))
 		}

@@ -69,7 +69,7 @@ func TestBatchRefused(t *testing.T) {
 	f("ids=77", `ids: "77" `+format)
 	f("ids=1-", format)
 	f("ids=1-7,", `ids: "" `+format)
-	f("ids=-7", `ids: chain "" is not an integer`)
+	f("ids=-7", `ids: "-7" `+format)
 	f("ids=x-7", `ids: chain "x" is not an integer`)
 	f("ids=5-7", "ids: chain 5 is not registered")
 	f("ids=10-7", "ids: chain 10 has no enabled protocol")

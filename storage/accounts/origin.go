@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -21,10 +22,39 @@ const (
 // scheme://host[:port], lower case, punycode, without the scheme's default port. A
 // host without a scheme is taken as https. Other parts of a URL are refused.
 func CanonicalOrigin(s string) (string, error) {
-	if !strings.Contains(s, "://") {
-		s = "https://" + s
+	if strings.Contains(s, "://") {
+		return canonicalOrigin(s)
 	}
-	return canonicalOrigin(s)
+
+	why := ""
+	switch {
+	case s == "":
+		why = "it is empty"
+	case strings.EqualFold(s, "null"):
+		why = "null is what browsers send for pages without an origin, and is never allowed"
+	case strings.HasPrefix(s, "//"):
+		why = "it has no scheme"
+	}
+	if why != "" {
+		return "", badOrigin(s, why)
+	}
+
+	o, err := canonicalOrigin("https://" + s)
+	var bad *originError
+	if errors.As(err, &bad) {
+		bad.origin = s // what was typed
+	}
+	return o, err
+}
+
+// originError is the error for what cannot be an origin.
+type originError struct{ origin, why string }
+
+func badOrigin(origin, why string) error { return &originError{origin, why} }
+
+// Error says what is wrong and how an origin is written.
+func (e *originError) Error() string {
+	return fmt.Sprintf("bad origin %q: %s; write scheme://host[:port]", e.origin, e.why)
 }
 
 // headerOrigin canonicalises an Origin header. It returns false for null and for
@@ -38,9 +68,7 @@ func headerOrigin(h []byte) (string, bool) {
 }
 
 func canonicalOrigin(s string) (string, error) {
-	refuse := func(why string) (string, error) {
-		return "", fmt.Errorf("bad origin %q: %s; write scheme://host[:port]", s, why)
-	}
+	refuse := func(why string) (string, error) { return "", badOrigin(s, why) }
 	if len(s) > MaxOriginLen {
 		return refuse(fmt.Sprintf("longer than %d bytes", MaxOriginLen))
 	}

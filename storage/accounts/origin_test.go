@@ -42,8 +42,10 @@ func TestRefusedOrigin(t *testing.T) {
 
 	const name, scheme, path = "is not a host name", "the scheme is http or https", "it has a path"
 	const port, address = "is not 1 to 65535", "is not an IPv6 address"
-	f("", name)
-	f("null ", name)
+	f("", `bad origin "": it is empty; write scheme://host[:port]`)
+	f("null", `bad origin "null": null is what browsers send for pages without an origin, and is never allowed`)
+	f("null ", `bad origin "null ": host "null " `+name)
+	f("//a.com", `bad origin "//a.com": it has no scheme`)
 	f("https://a\u2135", name) // its canonical form is no name itself
 	f("https://", name)
 	f("https://app.example.com/", path)
@@ -54,7 +56,7 @@ func TestRefusedOrigin(t *testing.T) {
 	f("https://user@app.example.com", "it has user info")
 	f("https://user:pass@app.example.com", "it has user info")
 	f("https://*.example.com", "wildcards are not allowed")
-	f("*", "wildcards are not allowed")
+	f("*", `bad origin "*": wildcards are not allowed; write scheme://host[:port]`)
 	f("https://app.example.com:0", port)
 	f("https://app.example.com:65536", port)
 	f("https://app.example.com:-1", port)

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,13 +75,22 @@ func (r *Registry) checkKey(at *account, kind accounts.Kind, label string) error
 	if at.active < plan.MaxAPIKeys {
 		return nil
 	}
-	more := r.planNames(func(p *accounts.Plan) bool { return p.MaxAPIKeys > at.active })
+	more := r.planNames(func(p *accounts.Plan) bool {
+		return p.MaxAPIKeys > at.active && (p.BrowserKeys || kind != accounts.Browser)
+	})
 	if more == "" {
-		return refuse(Conflict, "%s has %d active keys, the most any plan allows; revoke one first",
-			at.record.Name, at.active)
+		return refuse(Conflict, "%s has %s, and no plan allows another %s key; revoke one first",
+			at.record.Name, countKeys(at.active), kind)
 	}
-	return refuse(Conflict, "%s has %d active keys, the most of plan %s; revoke one, or move the "+
-		"account to a plan with more: %s", at.record.Name, at.active, plan.ID, more)
+	return refuse(Conflict, "%s has %s, the most of plan %s; revoke one, or move the "+
+		"account to a plan with more: %s", at.record.Name, countKeys(at.active), plan.ID, more)
+}
+
+func countKeys(active int64) string {
+	if active == 1 {
+		return "1 active key"
+	}
+	return fmt.Sprintf("%d active keys", active)
 }
 
 // parseOrigins returns the origins of a key in canonical form, each once.

@@ -266,3 +266,42 @@ func TestReplacePlans(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestKeyLimitOfBrowserKeys checks that an account that has its last key is sent to plans
+// that allow one more of the kind that was asked for.
+func TestKeyLimitOfBrowserKeys(t *testing.T) {
+	plan := func(id string, keys int64, browser bool) accounts.Plan {
+		p := accounts.DefaultPlans()[0]
+		p.ID, p.Name, p.MaxAPIKeys, p.BrowserKeys = id, id, keys, browser
+		return p
+	}
+	r, err := openRegistry(t, vfs.NewMem(), []accounts.Plan{
+		plan("small", 1, true), plan("servers", 9, false), plan("wide", 2, true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(plan, kind, want string) {
+		t.Helper()
+		q := KeyRequest{Account: "acme", Kind: kind}
+		if kind == "browser" {
+			q.Origins = []string{"https://a.example"}
+		}
+		if _, err := r.SetPlan("acme", plan); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.IssueKey(q); (err != nil || want != "") && (err == nil || err.Error() != want) {
+			t.Errorf("a %s key of plan %s: %v; want %s", kind, plan, err, want)
+		}
+	}
+
+	if _, err := r.CreateAccount("acme", "small"); err != nil {
+		t.Fatal(err)
+	}
+	f("small", "server", "")
+	const full = "acme has 1 active key, the most of plan small; revoke one, or move the account to a plan with more: "
+	f("small", "browser", full+"wide")
+	f("small", "server", full+"servers, wide")
+	f("wide", "server", "")
+	f("wide", "browser", "acme has 2 active keys, and no plan allows another browser key; revoke one first")
+}

@@ -95,17 +95,19 @@ func (c *settings) fill() {
 	}
 }
 
-// The least sizes that keep what the market promises.
+// The least sizes that keep what the market promises, and the largest.
 const (
-	minDays       = 1 // a market must be a day old to price
-	actionsAMint  = 4
+	MinDays      = 1 // a market must be a day old to price
+	MaxDays      = 3650
+	MaxPools     = 1_000_000
+	MinPositions = positionsPool*MinPools + spareMints
+	MaxPositions = 100_000_000
+
+	positionsPool = 2
 	spareMints    = 5 // beyond two a pool
+	actionsAMint  = 4
 	maxBlockTime  = time.Minute
 	minStables    = 2
-	maxDays       = 3660
-	maxPools      = 1_000_000
-	maxPositions  = 100_000_000
-	positionsPool = 2
 )
 
 // check refuses sizes for which there is no market that keeps its promises.
@@ -113,14 +115,14 @@ func (c *settings) check() error {
 	least := positionsPool*c.Pools + spareMints
 
 	switch {
-	case c.Pools < minPools || c.Pools > maxPools:
+	case c.Pools < MinPools || c.Pools > MaxPools:
 		return fmt.Errorf("cannot simulate %d pools; at least %d, at most %d",
-			c.Pools, minPools, maxPools)
-	case c.Positions < least || c.Positions > maxPositions:
+			c.Pools, MinPools, MaxPools)
+	case c.Positions < least || c.Positions > MaxPositions:
 		return fmt.Errorf("cannot simulate %d positions in %d pools; at least %d, at most %d",
-			c.Positions, c.Pools, least, maxPositions)
-	case c.Days < minDays || c.Days > maxDays:
-		return fmt.Errorf("cannot simulate %d days; at least %d, at most %d", c.Days, minDays, maxDays)
+			c.Positions, c.Pools, least, MaxPositions)
+	case c.Days < MinDays || c.Days > MaxDays:
+		return fmt.Errorf("cannot simulate %d days; at least %d, at most %d", c.Days, MinDays, MaxDays)
 	case c.Actions != 0 && c.Actions < actionsAMint*c.Positions:
 		return fmt.Errorf("cannot simulate %d positions with %d actions; at least %d",
 			c.Positions, c.Actions, actionsAMint*c.Positions)

@@ -86,7 +86,7 @@ func (c *Crowd) check(days int) error {
 	}
 	return cmp.Or(
 		within("leave", c.Leave, 900), within("width", c.Width, 10_000),
-		within("wallets", c.Wallets, 10_000), within("awake", c.Awake, maxPools),
+		within("wallets", c.Wallets, 10_000), within("awake", c.Awake, MaxPools),
 		within("sleepy", c.Sleepy, 1000), within("busyDays", c.BusyDays, max(days-1, 0)),
 		within("early", c.Early, 900),
 	)

@@ -133,7 +133,7 @@ var cast = []casting{
 
 const (
 	firstPools = 10 // are there from the first block on
-	minPools   = 5  // nothing less can keep the promises of the market
+	MinPools   = 5  // nothing less can keep the promises of the market
 	lastCircle = 13 // the last pool of the circle
 )
 
