@@ -63,7 +63,8 @@ func (f *figures) measureFollower(ctx context.Context) error {
 	shares := sorted(pairs, func(p pair) float64 { return p[1].own() / p[0].own() })
 	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
 	all := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	fmt.Fprintf(f.Out, "  with what both use when idle: %.3f (%.3f to %.3f)\n", load.Median(all), all[0], all[len(all)-1])
+	fmt.Fprintf(f.Out, "  with what both use when idle: %.3f (%.3f to %.3f)\n",
+		load.Median(all), all[0], all[len(all)-1])
 	return nil
 }
 
@@ -92,9 +93,11 @@ func (f *figures) printSide(name string, pairs []pair, side func(pair) refreshCo
 	median := func(of func(refreshCost) float64) float64 {
 		return load.Median(sorted(pairs, func(p pair) float64 { return of(side(p)) }))
 	}
-	fmt.Fprintf(f.Out, "  %s: %.3f s of CPU a refresh, and %.3f s when idle; %.3f s a refresh, %.3f s of it to append, "+
-		"in the median\n", name, median(refreshCost.own), median(func(c refreshCost) float64 { return c.idle }),
-		median(func(c refreshCost) float64 { return c.took }), median(func(c refreshCost) float64 { return c.append }))
+	fmt.Fprintf(f.Out, "  %s, in the median: %.3f s of CPU a refresh, and %.3f s when idle; "+
+		"%.3f s a refresh, %.3f s of it to append\n", name,
+		median(refreshCost.own), median(func(c refreshCost) float64 { return c.idle }),
+		median(func(c refreshCost) float64 { return c.took }),
+		median(func(c refreshCost) float64 { return c.append }))
 }
 
 // pair is a refresh of the writer, and what the other node did in the same time.

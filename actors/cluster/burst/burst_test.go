@@ -102,17 +102,20 @@ func (s *session) stop() {
 	s.work.Wait()
 }
 
-// parts waits until a node has so many hundredths of the limit of its account.
+// parts waits until a node has so many hundredths of the limit of its account. Time in which
+// this process does not run, and with it none of the nodes, is not waited for.
 func (s *session) parts(what string, within time.Duration, least, most int64) {
 	s.t.Helper()
-	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+	const pollEvery = 20 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pollEvery {
 		got := s.book.BurstOf(s.key.Cell)
 		if hundredths := 100 * got.Parts / accounts.WholeLimit; hundredths >= least && hundredths <= most {
 			return
 		}
-		if time.Now().After(end) {
+		if waited >= within {
 			s.t.Fatalf("%s: a node has %+v after %s; want %d to %d hundredths", what, got, within, least, most)
 		}
+		time.Sleep(pollEvery)
 	}
 }
 
