@@ -224,6 +224,7 @@ func (c *conn) Close() error {
 	if c.closeIdle() {
 		return nil
 	}
+
 	if c.lingers.Load() {
 		c.linger()
 	}
