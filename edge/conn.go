@@ -32,6 +32,7 @@ type conn struct {
 
 	framer  framer
 	refused *render.Error // set when nothing more may be read
+	lingers atomic.Bool   // the client may still be sending what is not read
 
 	readDeadline, writeDeadline deadline
 	body                        connBody
@@ -223,7 +224,21 @@ func (c *conn) Close() error {
 	if c.closeIdle() {
 		return nil
 	}
+
+	if c.lingers.Load() {
+		c.linger()
+	}
 	return c.Conn.Close()
+}
+
+// linger ends the sending and drops what still comes. A connection that is closed with
+// unread bytes is reset, and a client that is still sending may lose the answer.
+func (c *conn) linger() {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever ends it: the connection is closed
 }
 
 // limitSending bounds the time to send a response, which is ready now.

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -50,6 +51,35 @@ func TestPipelined(t *testing.T) {
 				res.StatusCode, len(body), want.code, len(want.body))
 		}
 	}
+}
+
+// TestRefusedWhileSending checks that a client that sends more than is read of a refused
+// request gets the whole answer, and then the end of the connection and no reset.
+func TestRefusedWhileSending(t *testing.T) {
+	s := serve(t, nil)
+	long := strings.Repeat("a", 20*maxHead)
+	f := func(code int, request string) {
+		t.Helper()
+		c, err := net.Dial("tcp", s.addr)
+		must(err)
+		defer c.Close()
+		must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+
+		_, err = io.WriteString(c, request)
+		if err != nil {
+			t.Errorf("%d: the request is not taken: %v", code, err)
+		}
+		answer, err := io.ReadAll(c)
+		head, body, _ := strings.Cut(string(answer), "\r\n\r\n")
+		if err != nil || !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", code)) || !strings.HasSuffix(body, `"}`) {
+			t.Errorf("the answer ends by %v: %s", err, answer)
+		}
+	}
+
+	f(414, "GET /"+long+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	f(431, "GET /v1/plans HTTP/1.1\r\nHost: x\r\nX-Long: "+long+"\r\n\r\n")
+	f(431, "GET /v1/plans HTTP/1.1\r\nHost: x\r\nX-Long: "+long) // and waits
+	f(413, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(long))+long)
 }
 
 func TestDeadline(t *testing.T) {

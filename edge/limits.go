@@ -27,6 +27,10 @@ const (
 	// transactions on a slow line. limitSending sets it, since fasthttp's WriteTimeout
 	// would read the clock once more.
 	writeTimeout = 60 * time.Second
+	// lingerTime and lingerBytes bound what is dropped of a request that was refused before
+	// its end: enough for a head or a body of the sizes that clients send by mistake.
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
 	// idleTimeout is longer than the keep-alive of common proxies, so that
 	// they close first and never send into a closing connection.
 	idleTimeout = 90 * time.Second

@@ -267,6 +267,9 @@ func (s *Server) logSlow(r *request, status int, took time.Duration) {
 func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	limitSending(ctx, time.Now())
+	if c, ok := ctx.Conn().(*conn); ok {
+		c.lingers.Store(true)
+	}
 	e := errorOfParse(err)
 	s.metrics.observe(routeNone, e.Code, 0)
 	r := request{ctx: ctx}

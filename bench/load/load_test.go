@@ -235,9 +235,11 @@ func TestPollingIsNotWork(t *testing.T) {
 		Addr: server.Listener.Addr().String(), Connections: 1, Mix: onePath("/"), Polls: true,
 		Length: 300 * time.Millisecond,
 	})
-	if spent := process.Own() - before; spent < 100*time.Millisecond || r.ClientBusy > 0.3 {
-		t.Errorf("busy %.2f of the time with %s of CPU; want most of it spent on polling, and little counted",
-			r.ClientBusy, spent)
+	// What others leave of the machine is not known: what is counted is compared with what
+	// was spent.
+	spent := (process.Own() - before).Seconds()
+	if counted := r.ClientBusy * r.Elapsed.Seconds(); counted <= 0 || counted > spent/3 {
+		t.Errorf("%.4f s of work in %.4f s of CPU; want most of it spent on polling, and little counted", counted, spent)
 	}
 }
 

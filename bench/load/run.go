@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tidemark/bench/process"
 	"tidemark/bench/report"
 )
 
@@ -66,7 +65,7 @@ var percents = []float64{
 var latePercents = []float64{99, 99.9, 100}
 
 // measure derives rates and latencies from what was counted, and from the CPU times
-// of so many threads that asked, less what they polled for nothing, and of the server.
+// of so many threads that asked, without what they polled for nothing, and of the server.
 func (r *Result) measure(workers int, client, server time.Duration) {
 	seconds, answers := r.Elapsed.Seconds(), float64(max(r.Requests+r.Refused, 1))
 	r.PerSecond, r.MBPerSecond = float64(r.Requests)/seconds, float64(r.bytes)/1e6/seconds
@@ -156,17 +155,17 @@ func (r *run) runAll() (*Result, error) {
 	}
 
 	r.waitFor(r.cfg.Warmup)
-	client, server := process.Own(), r.cfg.ServerCPU()
+	server := r.cfg.ServerCPU()
 	result.Began = time.Now()
 	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	client, server = process.Own()-client, r.cfg.ServerCPU()-server
+	server = r.cfg.ServerCPU() - server
 
 	working.Wait()
-	err := r.ctx.Err()
+	client, err := time.Duration(0), r.ctx.Err()
 	for _, w := range r.workers {
 		result.addCounts(&w.Counts)
-		client -= w.polled
+		client += w.worked
 		r.checkAnswers(w.checks, result)
 		err = errors.Join(err, w.err)
 	}

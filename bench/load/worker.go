@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tidemark/bench/process"
 )
 
 // worker owns a thread, an epoll and its share of the connections. No other
@@ -22,7 +24,9 @@ type worker struct {
 	events []unix.EpollEvent
 	buf    []byte
 	checks []answer      // to be looked at when the run is over
-	polled time.Duration // of the measured time, in which nothing was found
+	works  bool          // it does what is counted as work
+	since  time.Duration // CPU time of the thread when that began
+	worked time.Duration // CPU time of the measured time in which something was found
 	random *rand.Rand
 
 	pace     Pace
@@ -102,19 +106,34 @@ func (w *worker) askUntilEnd() {
 			w.err = fmt.Errorf("cannot wait for answers: %w", err)
 			return
 		}
-		if n <= 0 && wait == 0 && w.sent == sent && now >= w.cfg.Warmup && now < w.end {
-			w.polled += w.now() - now
-		}
+		found := n > 0 || wait != 0 || w.sent > sent
+		w.countWork(found && now >= w.cfg.Warmup && now < w.end, now)
 		for _, e := range w.events[:max(n, 0)] {
 			w.readAnswer(int(e.Fd))
 		}
 		w.looked = now
 	}
 
+	w.countWork(false, w.now())
 	w.Unanswered += uint64(w.inFlight)
 	if w.pace > 0 { // what was due and was not sent
 		due := uint64(w.end.Seconds() * float64(w.pace))
 		w.Unsent = max(due, w.sent) - w.sent
+	}
+}
+
+// countWork notes whether the thread works from now on, or only looks for what is not
+// there or is not measured. Work is CPU time: the wall clock would count what other
+// threads had of the core. The look that ends work began at a time and was none.
+func (w *worker) countWork(works bool, began time.Duration) {
+	if works == w.works {
+		return
+	}
+	w.works = works
+	if t := process.Thread(); works {
+		w.since = t
+	} else {
+		w.worked += max(0, t-w.since-(w.now()-began))
 	}
 }
 

@@ -104,6 +104,15 @@ func Own() (sum time.Duration) {
 	return sum
 }
 
+// Thread returns the CPU time of the calling thread, which must be locked.
+func Thread() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic("BUG: the clock of our own thread: " + err.Error())
+	}
+	return time.Duration(t.Nano())
+}
+
 // Machine is what is read of the whole machine.
 type Machine struct {
 	report.Machine
