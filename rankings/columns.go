@@ -22,8 +22,7 @@ type columns struct {
 	roi, feePercent, pnl, value []float64
 	pendingFees                 []float64
 	mintedAt                    []uint32
-	kept                        keptRows      // empty once the next generation has taken it
-	ranker                      *value.Ranker // of this generation; nil once the next has taken it
+	kept                        keptRows // empty once the next generation has taken it
 
 	// By place among the closed positions.
 	closedPnl []float64
@@ -76,6 +75,7 @@ type columnBuilder struct {
 	ticksUnknown      bool          // any tick may have been
 	turned            []turnedRows  // since prev, of the rows that are not filled yet
 	turnedKnown       bool          // turned was told
+	ranker            *value.Ranker
 	metrics           value.Figures
 	pause             func()
 
@@ -100,7 +100,7 @@ const (
 )
 
 // buildColumns computes the columns of st, calling pause between stretches of
-// work. prev is the generation before it, or nil. It takes kept and ranker from prev: another
+// work. prev is the generation before it, or nil. It takes kept from prev: another
 // generation after prev would be computed from the records alone, which takes longer. told
 // is nil but in a generation that another node built.
 func buildColumns(prev *View, st *market.State, told *hints, pause func()) *columns {
@@ -118,13 +118,10 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 	pool, owner := continueSteady(&old.pool, n), continueSteady(&old.owner, n)
 	pause()
 
-	ranker := value.NewRanker(st, old.ranker, pause)
-	old.ranker = nil
-
 	f := &columnBuilder{
-		st: st, prev: prev, pause: pause,
+		st: st, prev: prev, pause: pause, ranker: value.NewRanker(st, pause),
 		columns: &columns{
-			pool: pool, owner: owner, ranker: ranker,
+			pool: pool, owner: owner,
 			open: block.NewBitmap(n), inRange: block.NewBitmap(n),
 			valued: block.NewBitmap(n), defaultPositions: block.NewBitmap(n),
 		},

@@ -20,8 +20,7 @@ func ColumnsDiff(a, b *View) string {
 			if diff := keptDiff(a.columns, b.columns); diff != "" {
 				return name + diff
 			}
-		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs",
-			"ranker":
+		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff

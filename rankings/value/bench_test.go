@@ -100,7 +100,7 @@ func BenchmarkPositions(b *testing.B) {
 	b.ReportAllocs()
 	start := spent()
 	for b.Loop() {
-		ranker := NewRanker(st, nil, func() {})
+		ranker := NewRanker(st, func() {})
 		for i := range uint32(n) {
 			ranker.Rank(i, &f)
 		}

@@ -86,7 +86,7 @@ func TestPausesOfValue(t *testing.T) {
 		}
 	}
 
-	ranker := func(st *market.State, _ *world, pause func()) { NewRanker(st, nil, pause) }
+	ranker := func(st *market.State, _ *world, pause func()) { NewRanker(st, pause) }
 	f("a ranker", strideViewed, ranker, 2) // tokens, pools
 	prices := func(st *market.State, w *world, pause func()) { Prices(st, &w.params, nil, pause) }
 	f("prices", strideLen, prices, pausedLoops)
@@ -147,13 +147,13 @@ func TestRowsLeaveNothingBehind(t *testing.T) {
 		quarantineSome(st, w)
 
 		var used Figures
-		ranker := NewRanker(st, nil, func() {})
+		ranker := NewRanker(st, func() {})
 		for i := range st.Positions.Len() {
 			used.Unrealizable = [2]bool{true, true}
 			used.PriceUnavailable = i%2 == 0
 			ranker.Rank(i, &used)
 			var fresh Figures
-			NewRanker(st, nil, func() {}).Rank(i, &fresh)
+			NewRanker(st, func() {}).Rank(i, &fresh)
 			if !sameFields(reflect.ValueOf(used), reflect.ValueOf(fresh)) {
 				t.Fatalf("seed %d row %d: %s; alone %s", seed, i, fmt.Sprintf("%+v", used), fmt.Sprintf("%+v", fresh))
 			}
@@ -185,8 +185,7 @@ func TestRenewedRows(t *testing.T) {
 		}
 		later.Pools = w.pools.Freeze()
 
-		old, fresh := NewRanker(st, nil, func() {}), NewRanker(&later, nil, func() {})
-		renewed := NewRanker(&later, NewRanker(st, nil, func() {}), func() {}) // in used memory
+		old, renewed, fresh := NewRanker(st, func() {}), NewRanker(&later, func() {}), NewRanker(&later, func() {})
 		for n := range st.Positions.Len() {
 			i := (n * 7) % st.Positions.Len()
 			p := st.Positions.At(i)
@@ -206,28 +205,5 @@ func TestRenewedRows(t *testing.T) {
 				t.Fatalf("seed %d row %d: renewed it is %+v; want %+v", seed, i, got, want)
 			}
 		}
-	}
-}
-
-// TestRankerMemory: a ranker takes the memory of another one, also if there are some more
-// pools and tokens by then.
-func TestRankerMemory(t *testing.T) {
-	w := newWorld()
-	add := func(n int) *market.State {
-		for range n {
-			w.pool(w.token(250, 18), w.usd, 2)
-		}
-		return w.state()
-	}
-	first, second := add(200), add(5)
-
-	ranker := NewRanker(first, nil, func() {})
-	for _, st := range []*market.State{first, second, first} {
-		next := NewRanker(st, ranker, func() {})
-		if &next.tokens[0] != &ranker.tokens[0] || &next.pools[0] != &ranker.pools[0] ||
-			&next.prices[0] != &ranker.prices[0] || &next.exits[0] != &ranker.exits[0] {
-			t.Errorf("%d pools: it is in other memory", st.Pools.Len())
-		}
-		ranker = next
 	}
 }

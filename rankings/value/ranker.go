@@ -71,16 +71,12 @@ func surroundingsOf(st *market.State, p *market.Position) surroundings {
 }
 
 // NewRanker returns a Ranker over st at st.Prices. It calls pause every 100 µs or
-// so of work. old is one that is not used any more, whose memory it takes; nil: none.
-func NewRanker(st *market.State, old *Ranker, pause func()) *Ranker {
-	if old == nil {
-		old = new(Ranker)
-	}
-	pools := int(st.Pools.Len())
+// so of work.
+func NewRanker(st *market.State, pause func()) *Ranker {
 	r := &Ranker{
 		st: st, row: row{st: st},
-		tokens: sized(old.tokens, int(st.Tokens.Len())), pools: sized(old.pools, pools),
-		prices: sized(old.prices, pools), exits: sized(old.exits, pools),
+		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
+		prices: make([]poolPrices, st.Pools.Len()), exits: make([]exitFlags, st.Pools.Len()),
 		native: nativeUsd(st),
 	}
 
@@ -101,15 +97,6 @@ func NewRanker(st *market.State, old *Ranker, pause func()) *Ranker {
 		r.prices[i], r.exits[i] = pricesOf(uint32(i), p, sides)
 	}
 	return r
-}
-
-// sized returns n entries, in the memory of old if that suffices. What is in them is any.
-func sized[T any](old []T, n int) []T {
-	if n <= cap(old) {
-		return old[:n]
-	}
-	const spare = 16 // a part of n, for what is added until the next few times
-	return make([]T, n, n+n/spare)
 }
 
 func viewToken(st *market.State, i uint32) tokenView {
