@@ -89,17 +89,11 @@ func (f *Frozen[T]) At(i uint32) *T {
 		panicRange(i, f.n)
 	}
 
-	// c is known not to be nil where a row is taken, which saves a read of the chunk's
-	// header.
-	if f.own != nil {
-		if place := f.own.place[i>>chunkBits]; place != 0 {
-			if c := f.own.chunks[place-1]; c != nil {
-				return &c[i&chunkMask]
-			}
+	// c is known not to be nil here, which saves a read of the chunk's header.
+	if f.own == nil {
+		if c := f.root[i>>chunkBits].Load(); c != nil {
+			return &c[i&chunkMask]
 		}
-	}
-	if c := f.root[i>>chunkBits].Load(); c != nil {
-		return &c[i&chunkMask]
 	}
 	return &f.findChunk(i >> chunkBits)[i&chunkMask]
 }
