@@ -3,7 +3,6 @@ package burst
 import (
 	"cmp"
 	"maps"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -161,22 +160,13 @@ func (s *Shares) countNeeds(now int64) {
 		}
 	}
 
+	micros := elapsed / int64(time.Microsecond) // of nanoseconds the product could overflow
 	s.asked = s.book.TakeAsked(s.asked[:0])
 	for _, a := range s.asked {
 		if sh := s.follow(a.Cell.ID, a.Cell); sh != nil {
-			sh.need = max(sh.need, rateOf(a.Times, elapsed))
+			sh.need = max(sh.need, min(a.Times*needUnit*1e6/micros, maxNeed))
 		}
 	}
-}
-
-// rateOf returns the need of so many requests in a time, as needs are counted.
-func rateOf(times, elapsed int64) int64 {
-	hi, lo := bits.Mul64(uint64(times), uint64(needUnit*time.Second))
-	if hi >= uint64(elapsed) {
-		return maxNeed
-	}
-	need, _ := bits.Div64(hi, lo, uint64(elapsed))
-	return int64(min(need, maxNeed))
 }
 
 // followNeeds lists the accounts that other nodes need.
