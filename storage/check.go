@@ -152,7 +152,7 @@ func (c *checker) checkDropped() (err error) {
 
 // checkUndos checks that the undos lead from the head back without a gap.
 func (c *checker) checkUndos() {
-	undos, err := c.s.readUndos(c.st)
+	undos, err := c.s.readUndos(c.st, nil)
 	if err != nil {
 		c.report("undos: %v", err)
 	}

@@ -71,7 +71,7 @@ func holds(t *testing.T, s *Store, want *snapshot) {
 	f("directory", want.directory, string(got.Directory))
 	f("confirmed", want.confirmed, got.Confirmed)
 	sameState(t, want.st, got.State)
-	undos, err := s.Undos(chain)
+	undos, err := s.Undos(chain, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

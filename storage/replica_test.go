@@ -93,11 +93,11 @@ func (x *teed) follow() {
 	}
 	sameState(x.t, want.State, got.State)
 	sameLists(x.t, want.State, got.State)
-	undos, err := x.s.Undos(x.chain)
+	undos, err := x.s.Undos(x.chain, nil)
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	before, err := x.s.UndosBefore(got.State)
+	before, err := x.s.UndosBefore(got.State, nil)
 	if err != nil {
 		x.t.Fatal(err)
 	}

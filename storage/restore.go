@@ -91,31 +91,32 @@ func (r *Restored) Warm(stop func() bool) bool {
 }
 
 // Undos returns the undos of a chain, oldest first. It also reads rows of the cut:
-// an undo stores only what differs from them.
-func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
+// an undo stores only what differs from them. That takes about a second for a chain of a
+// million positions, in which pause is called for every row; nil is no pause.
+func (s *Store) Undos(chain market.ChainID, pause func()) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
 	r, err := s.Restore(chain)
 	if r == nil {
 		return nil, err
 	}
-	return s.UndosBefore(r.State)
+	return s.UndosBefore(r.State, pause)
 }
 
 // UndosBefore is Undos of the chain of st, which is the State of its last cut and may be in
 // memory.
-func (s *Store) UndosBefore(st *market.State) (undos []*ledger.Undo, err error) {
+func (s *Store) UndosBefore(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
-	if undos, err = s.readUndos(st); err != nil {
+	if undos, err = s.readUndos(st, pause); err != nil {
 		return nil, s.reportDamage(st.Chain, "undos", err)
 	}
 	return undos, nil
 }
 
-func (s *Store) readUndos(st *market.State) (undos []*ledger.Undo, err error) {
+func (s *Store) readUndos(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
 	it := iterate(s.db, appendKind(nil, st.Chain, kindUndo), appendKind(nil, st.Chain, kindUndo+1))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
-	var basis undoBasis
+	basis := undoBasis{pause: pause}
 	basis.reset(st)
 	for ok := it.Last(); ok; ok = it.Prev() {
 		key := it.Key()

@@ -34,6 +34,30 @@ func cutShort(t *testing.T, s *Store, k kind) (count int) {
 	return count
 }
 
+// TestUndosPause: while undos are read, requests come in before every row, as a row may
+// have to be read for it.
+func TestUndosPause(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(72, 1)
+	for range 4 {
+		g.commit(t, s, 3, true)
+	}
+
+	pauses := 0
+	undos, err := s.Undos(1, func() { pauses++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, u := range undos {
+		rows += len(ledger.Pools.Saved(u)) + len(ledger.Positions.Saved(u)) + len(ledger.Ticks.Saved(u))
+	}
+	if rows == 0 || pauses < rows {
+		t.Errorf("%d pauses in %d undos with at least %d rows; want one for each row", pauses, len(undos), rows)
+	}
+}
+
 // TestRecordsThatAreCutShort: an undo or an entry of a series that does not end where it
 // should is damage of its chain, and is not read as anything.
 func TestRecordsThatAreCutShort(t *testing.T) {
@@ -44,14 +68,14 @@ func TestRecordsThatAreCutShort(t *testing.T) {
 		g.commit(t, s, 3, true)
 	}
 
-	if undos, err := s.Undos(1); err != nil || len(undos) == 0 {
+	if undos, err := s.Undos(1, nil); err != nil || len(undos) == 0 {
 		t.Fatalf("%d undos, %v", len(undos), err)
 	}
 	if cutShort(t, s, kindUndo) == 0 {
 		t.Fatal("there is no undo to cut")
 	}
 	var damage *Damage
-	if undos, err := s.Undos(1); !errors.As(err, &damage) || undos != nil || !strings.Contains(err.Error(), "undo of block ") {
+	if undos, err := s.Undos(1, nil); !errors.As(err, &damage) || undos != nil || !strings.Contains(err.Error(), "undo of block ") {
 		t.Errorf("of undos that were cut: %d, %v; want the damage", len(undos), err)
 	}
 
@@ -59,7 +83,7 @@ func TestRecordsThatAreCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if undos, err := s.UndosBefore(r.State); !errors.As(err, &damage) || undos != nil {
+	if undos, err := s.UndosBefore(r.State, nil); !errors.As(err, &damage) || undos != nil {
 		t.Errorf("of undos before a State that were cut: %d, %v; want the damage", len(undos), err)
 	}
 

@@ -6,6 +6,7 @@ import (
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/pace"
 )
 
 // An undo holds rows as they were before a span. For every pool with a swap these
@@ -21,6 +22,7 @@ import (
 // are left out of a base row. Each undo ends with a checksum over its whole rows.
 type undoBasis struct {
 	tables []basis // of every table whose rows can be edited
+	pause  func()  // before every row, of which the base row may have to be read; nil is none
 
 	after, row  field.Coder // scratch
 	mask, patch []byte
@@ -89,6 +91,7 @@ func (b *basisOf[T]) code(all *undoBasis, c *field.Coder, u *ledger.Undo) {
 	}
 
 	for i := range saved {
+		pace.Every(1, i, all.pause)
 		s := &saved[i]
 		c.U32(b.name, &s.Index)
 		if c.Failed() {

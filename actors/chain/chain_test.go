@@ -225,7 +225,7 @@ func TestOldUndosAreDropped(t *testing.T) {
 		s.refresh()
 	}
 
-	undos, err := s.store.Undos(1)
+	undos, err := s.store.Undos(1, nil)
 	if err != nil || len(undos) == 0 || len(undos) > spans/2 {
 		t.Errorf("%d undos are stored after %d spans, %v", len(undos), spans, err)
 	}

@@ -115,8 +115,8 @@ func (c *Chain) ledgerConfig() ledger.Config {
 }
 
 // Load brings the records into memory; stop ends it early, and is called every
-// 100 µs or so of work. It changes nothing
-// that a reader sees, so readers may run at the same time; other calls may not.
+// 100 µs or so of work. It changes nothing that a reader sees, so readers may run at the
+// same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
 	if c.following {
 		return c.loadReplica()
@@ -124,7 +124,8 @@ func (c *Chain) Load(stop func() bool) error {
 	if c.ledger != nil {
 		return nil
 	}
-	undos, err := c.store.Undos(c.ID())
+	pause := func() { stop() }
+	undos, err := c.store.Undos(c.ID(), pause)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (c *Chain) Load(stop func() bool) error {
 		return errors.New("stopped while loading")
 	}
 
-	c.continueFrom(c.kept.State, undos, func() { stop() })
+	c.continueFrom(c.kept.State, undos, pause)
 	return nil
 }
 
