@@ -91,20 +91,21 @@ func (g *Gate) awaitLease(t *Ticket, units int64, renewed bool) accounts.Verdict
 	}
 }
 
-// maxShareAge is how old an answer of the other nodes may be for /v1/usage, and
-// sharePause the pause between two looks at it.
+// maxShareAge is how old an answer of the other nodes may be for /v1/usage, shareWait how
+// long a newer one is waited for, and sharePause the pause between two looks at it.
 const (
 	maxShareAge = 2 * time.Second
+	shareWait   = time.Second
 	sharePause  = 5 * time.Millisecond
 )
 
 // AwaitShare waits until it is known what other nodes have of the account's month, but
-// not longer than for a lease. A node that is alone knows.
+// not longer than shareWait. A node that is alone knows.
 func (g *Gate) AwaitShare(t *Ticket, now time.Time) {
 	if !g.book.Shared() {
 		return
 	}
-	for end := now.Add(g.LeaseWait); now.Before(end); now = time.Now() {
+	for end := now.Add(shareWait); now.Before(end); now = time.Now() {
 		s := t.Key.Cell.Share(t.Span.Month)
 		if s != nil && now.UnixNano()-s.AtNs < int64(maxShareAge) {
 			return

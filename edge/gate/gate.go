@@ -26,8 +26,9 @@ type Gate struct {
 type Ticket = accounts.Ticket
 
 // defaultLeaseWait is far longer than the group commit that a lease needs, which
-// takes a millisecond or two. If the disk takes longer, the request is a 503.
-const defaultLeaseWait = time.Second
+// takes a millisecond or two. On saturated processors two flushes may each be delayed by a
+// second, as metering allows too. If the disk takes longer, the request is a 503.
+const defaultLeaseWait = 3 * time.Second
 
 // New returns a gate over a book of keys.
 func New(book *accounts.Book, clock accounts.Clock, set *metrics.Set) *Gate {
