@@ -30,7 +30,7 @@ func TestChainsRefused(t *testing.T) {
 	}
 
 	f(func(*loaded, *ChainConfig) {}, "", "")
-	f(func(_ *loaded, c *ChainConfig) { c.ID = 0 }, "id", "a chain has the id 0; allowed are")
+	f(func(_ *loaded, c *ChainConfig) { c.ID = 0 }, "id", "a chain has the id 0; allowed is an EVM chain id from 1 on")
 	f(func(_ *loaded, c *ChainConfig) { c.Slug = "" }, "id", "chain 1 is not built in and has no slug; give slug, name, "+
 		"short-name, explorer-url, native-symbol, wrapped-native, wrapped-symbol, pool-manager and position-manager")
 	f(func(_ *loaded, c *ChainConfig) { c.Slug, c.Enabled = "", false }, "", "")

@@ -166,6 +166,7 @@ func TestConfigRefuses(t *testing.T) {
 		"no chain is enabled; set enabled = true for one of [[chains]]")
 	f("[[chains]]\nid = 5", "chain 5 is not built in and has no slug")
 	f("[[chains]]\nid = 1\nstables = [\"0x12\"]", "tidemark.toml:3: chains[0].stables[0] is \"0x12\"")
+	f("[[chains]]\nid = \"x\"", "tidemark.toml:2: chains[0].id is \"x\"; allowed is an EVM chain id from 1 on")
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")
 	f("\nlimits = { total-cap = -1 }", "tidemark.toml:2: limits.total-cap is -1")
 	f("\nchains = [{ id = 1, colour = \"x\" }]", "tidemark.toml:2: unknown key chains[0].colour")

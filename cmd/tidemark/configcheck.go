@@ -205,7 +205,7 @@ func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
 
 	switch {
 	case c.ID == 0:
-		return "id", errors.New("a chain has the id 0; allowed are EVM chain ids from 1 on")
+		return "id", errors.New("a chain has the id 0; allowed is an EVM chain id from 1 on")
 	case c.Enabled && c.Slug == "":
 		return "id", fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
 			"explorer-url, native-symbol, wrapped-native, wrapped-symbol, pool-manager and position-manager", c.ID)

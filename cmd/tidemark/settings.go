@@ -242,7 +242,9 @@ func (s setting) allowed() string {
 		return `allowed is a duration such as "45s", "2m" or "0s"`
 	case time.Time:
 		return `allowed is a time such as 2026-01-02T15:00:00Z, or ""`
-	case int, int64, uint64, market.ChainID:
+	case market.ChainID:
+		return "allowed is an EVM chain id from 1 on"
+	case int, int64, uint64:
 		return "allowed is a whole number from 0 on"
 	case float64:
 		return "allowed is a number"
