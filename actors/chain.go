@@ -36,6 +36,8 @@ type chainActor struct {
 	log    *slog.Logger
 	panics func() // counts a panic
 	send   func(any)
+	// ledgerPacer is that of the piece of work for which the ledger is called now.
+	ledgerPacer *pace.Pacer
 	// readOnly reports whether the disk has too little space for writes.
 	readOnly func() bool
 
@@ -229,6 +231,7 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
+	a.beginPace()
 	if err := a.chain.Advance(step, a.now()); err != nil {
 		if !a.handleRefused(step, err) {
 			return
@@ -319,6 +322,10 @@ func (a *chainActor) handleTick() {
 	a.scheduleTick(rest)
 }
 
+// beginPace starts the pauses of the ledger anew. They last by the work since the last one,
+// and the time between two pieces of work is none.
+func (a *chainActor) beginPace() { a.ledgerPacer = pace.New(a.board.Requests) }
+
 // pauseAfter returns how long after a refresh of some length the next one begins.
 func pauseAfter(every, took time.Duration) time.Duration { return max(every, paceFactor*took) }
 
@@ -333,6 +340,7 @@ func (a *chainActor) publish() bool {
 	}
 
 	started := time.Now()
+	a.beginPace()
 	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		switch {

@@ -43,9 +43,9 @@ type Meter struct {
 	// Leases is where units come from that other nodes spend too; nil: this node is alone.
 	// Set it before the first drain.
 	Leases Leases
-	// Pause is called every few microseconds of a drain, to let requests in; nil: it is
-	// not. Set it before the first drain.
-	Pause func()
+	// NewPause is called when work begins, for what is called every few microseconds of it
+	// to let requests in; nil: nothing is. Set it before the first drain.
+	NewPause func() (pause func())
 
 	entries map[*accounts.Cell]*entry
 	leased  []*entry        // entries with a lease
@@ -53,6 +53,7 @@ type Meter struct {
 	keys    []*accounts.Key // keys to write; likewise
 	cells   []*accounts.Cell
 	out     storage.AccountsFlush
+	pause   func() // of the running work; see startPauses
 
 	// The days to which the running drain adds usage of this month and of the last
 	// month.
@@ -119,8 +120,7 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 // clock, wall that of the wall clock. After an error nothing is admitted until a
 // later Drain succeeds.
 func (m *Meter) Drain(now, wall int64) error {
-	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.collectDirty(now)
+	m.begin(now, wall)
 	// On a full disk leases are kept: no new ones could be written.
 	if now-m.scanned >= min(m.flushNs, idleNs) && !m.full {
 		m.scanned = now
@@ -132,8 +132,7 @@ func (m *Meter) Drain(now, wall int64) error {
 // Close gives every lease back and stops all spending. Every request must have been
 // settled.
 func (m *Meter) Close(now, wall int64) error {
-	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.collectDirty(now)
+	m.begin(now, wall)
 	for _, e := range m.leased {
 		e.idle = true
 		m.enqueue(e)
@@ -143,11 +142,26 @@ func (m *Meter) Close(now, wall int64) error {
 	return err
 }
 
+// startPauses starts pauses anew, since they last by the time from one to the next. Neither
+// the time between two drains nor a wait for the disk is work.
+func (m *Meter) startPauses() {
+	if m.NewPause != nil {
+		m.pause = m.NewPause()
+	}
+}
+
+// begin is what every drain does first.
+func (m *Meter) begin(now, wall int64) {
+	m.startPauses()
+	m.book.SetCalendar(m.turner.Step(now, wall))
+	m.collectDirty(now)
+}
+
 // collectDirty queues the cells and keys that changed since the last drain.
 func (m *Meter) collectDirty(now int64) {
 	m.cells = m.book.Dirty(m.cells[:0])
 	for i, c := range m.cells {
-		pace.Every(entriesAPause, i, m.Pause)
+		pace.Every(entriesAPause, i, m.pause)
 		e := m.entries[c]
 		if e == nil {
 			e = &entry{cell: c}
@@ -221,6 +235,7 @@ func (m *Meter) flushPart(part []*entry, now int64) error {
 	}
 	if m.full || !m.out.Empty() {
 		err := m.store.flush(&m.out)
+		m.startPauses()
 		m.metrics.flushes.Inc()
 		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
 		if err != nil {
@@ -261,13 +276,13 @@ func (m *Meter) keepLeases() {
 // makes it cheap to insert.
 func (m *Meter) makeBatch(part []*entry, now int64) error {
 	m.out.Reset()
-	m.out.Pause = m.Pause
+	m.out.Pause = m.pause
 	slices.SortFunc(part, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
 
 	this := m.book.Calendar().This.Month
 	m.today, m.lastDay = accounts.DayAt(now, this), accounts.DayAt(now, this-1)
 	for i, e := range part {
-		pace.Every(entriesAPause, i, m.Pause)
+		pace.Every(entriesAPause, i, m.pause)
 		if err := m.prepareEntry(e, this); err != nil {
 			return err
 		}
@@ -283,7 +298,7 @@ func (m *Meter) makeBatch(part []*entry, now int64) error {
 func (m *Meter) openLeases(part []*entry) {
 	this := m.book.Calendar().This.Month
 	for i, e := range part {
-		pace.Every(entriesAPause, i, m.Pause)
+		pace.Every(entriesAPause, i, m.pause)
 		m.report(e, this)
 		e.markWritten()
 		if e.idle {

@@ -446,8 +446,11 @@ func TestManyAccounts(t *testing.T) {
 // TestDrainPauses checks that a drain of many accounts lets requests in all the time.
 func TestDrainPauses(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
-	pauses := 0
-	r.meter.Pause = func() { pauses++ }
+	pauses, begun := 0, 0
+	r.meter.NewPause = func() func() {
+		begun++
+		return func() { pauses++ }
+	}
 	const n = 10 * entriesAPause
 	var keys []*accounts.Key
 	for i := range n {
@@ -458,8 +461,11 @@ func TestDrainPauses(t *testing.T) {
 		r.spend(k, 1, 1)
 	}
 
-	pauses = 0
+	pauses, begun = 0, 0
 	r.pass(testFlush)
+	if begun != 2 {
+		t.Errorf("pauses were started %d times; want at the beginning and after the batch", begun)
+	}
 	// In three loops over accounts, and while records are written.
 	if least := 3 * n / entriesAPause; pauses < least {
 		t.Errorf("a drain of %d accounts paused %d times; want at least %d", n, pauses, least)

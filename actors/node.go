@@ -19,7 +19,6 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
-	"tidemark/storage/pace"
 )
 
 // ChainSpec is a chain to run and where its events come from.
@@ -72,7 +71,8 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			snapshotEvery: spec.SnapshotEvery,
 		}
 		a.config.Beside = a.beside
-		a.config.Ledger.Pause = pace.New(board.Requests).Pause
+		a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }
+		a.beginPace()
 		n.spawn(a)
 		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
 		if source, ok := spec.Feed.(contracts); ok {

@@ -250,7 +250,7 @@ func (n *node) startMetering() error {
 
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
-	meter.Pause = pace.New(n.board.Requests).Pause
+	meter.NewPause = func() func() { return pace.New(n.board.Requests).Pause }
 	if err := n.shareBursts(); err != nil {
 		return err
 	}
