@@ -36,10 +36,10 @@ type chainActor struct {
 	log    *slog.Logger
 	panics func() // counts a panic
 	send   func(any)
-	// ledgerPacer is that of the piece of work for which the ledger is called now.
-	ledgerPacer *pace.Pacer
 	// readOnly reports whether the disk has too little space for writes.
 	readOnly func() bool
+
+	ledgerPacer *pace.Pacer // of the work for which the ledger is called now; see beginPace
 
 	ctx    context.Context // ends when the node stops
 	cancel context.CancelFunc
@@ -321,10 +321,6 @@ func (a *chainActor) handleTick() {
 	}
 	a.scheduleTick(rest)
 }
-
-// beginPace starts the pauses of the ledger anew. They last by the work since the last one,
-// and the time between two pieces of work is none.
-func (a *chainActor) beginPace() { a.ledgerPacer = pace.New(a.board.Requests) }
 
 // pauseAfter returns how long after a refresh of some length the next one begins.
 func pauseAfter(every, took time.Duration) time.Duration { return max(every, paceFactor*took) }

@@ -19,6 +19,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // ChainSpec is a chain to run and where its events come from.
@@ -81,6 +82,10 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	}
 	return n, nil
 }
+
+// beginPace starts the pauses of the ledger anew. They last by the work since the last one,
+// and the time between two pieces of work is none.
+func (a *chainActor) beginPace() { a.ledgerPacer = pace.New(a.board.Requests) }
 
 // startVerifier starts verifying a chain.
 func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {
