@@ -37,8 +37,7 @@ type chainActor struct {
 	panics func() // counts a panic
 	send   func(any)
 	// readOnly reports whether the disk has too little space for writes.
-	readOnly func() bool
-
+	readOnly    func() bool
 	ledgerPacer *pace.Pacer // of the work for which the ledger is called now; see beginPace
 
 	ctx    context.Context // ends when the node stops
