@@ -94,13 +94,13 @@ e2e-wrong: bench/oracle/$(LOCK) ## the same with six rules broken one at a time:
 	cd bench/oracle && node e2e-wrong.mjs $(WRONG)
 
 FUZZTIME ?= 20s
-# Of the packages with fuzz targets each FUZZ_PARTS-th, from number FUZZ_PART on.
+# Of the packages with fuzz targets each FUZZ_PARTS-th, from number FUZZ_PART on; the first is 0.
 FUZZ_PARTS ?= 1
 FUZZ_PART  ?= 0
 FUZZ     := $(CURDIR)/out/fuzz/package -test.fuzzcachedir $(CURDIR)/out/fuzz/found
 fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 	@mkdir -p out/fuzz && grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | \
-	xargs -n 1 dirname | sort -u | awk 'NR % $(FUZZ_PARTS) == $(FUZZ_PART)' | while read -r pkg; do \
+	xargs -n 1 dirname | sort -u | awk '(NR - 1) % $(FUZZ_PARTS) == $(FUZZ_PART)' | while read -r pkg; do \
 	  go test -c -fuzz . -o out/fuzz/package $$pkg || exit 1; \
 	  (cd $$pkg && for target in $$($(FUZZ) -test.list '^Fuzz'); do \
 	    echo "$$pkg $$target"; \

@@ -37,13 +37,8 @@ func cutShort(t *testing.T, s *Store, k kind) (count int) {
 // TestUndosPause: while undos are read, requests come in before every row, as a row may
 // have to be read for it.
 func TestUndosPause(t *testing.T) {
-	s := openTest(t, vfs.NewMem())
+	_, s := lifeStore(t)
 	defer closeTest(t, s)
-	g := newRig(72, 1)
-	for range 4 {
-		g.commit(t, s, 3, true)
-	}
-
 	pauses := 0
 	undos, err := s.Undos(1, func() { pauses++ })
 	if err != nil {
