@@ -39,6 +39,7 @@ func cutShort(t *testing.T, s *Store, k kind) (count int) {
 func TestUndosPause(t *testing.T) {
 	_, s := lifeStore(t)
 	defer closeTest(t, s)
+
 	pauses := 0
 	undos, err := s.Undos(1, func() { pauses++ })
 	if err != nil {
