@@ -25,10 +25,10 @@ type Gate struct {
 // Ticket is the state of one admitted request.
 type Ticket = accounts.Ticket
 
-// defaultLeaseWait is far longer than the group commit that a lease needs, which
-// takes a millisecond or two. On saturated processors two flushes may each be delayed by a
-// second, as metering allows too. If the disk takes longer, the request is a 503.
-const defaultLeaseWait = 3 * time.Second
+// defaultLeaseWait is far longer than the group commit that a lease needs, which takes a
+// millisecond or two, and some hundred on saturated processors. If the disk takes longer,
+// the request is a 503, in less time than clients of a frozen disk are promised.
+const defaultLeaseWait = time.Second
 
 // New returns a gate over a book of keys.
 func New(book *accounts.Book, clock accounts.Clock, set *metrics.Set) *Gate {

@@ -55,9 +55,9 @@ func TestPartsWaitForLeases(t *testing.T) {
 		nil, nil, 0)
 	f("a part, and the next lease covers it", part, []int64{10}, nil, 100*time.Millisecond)
 	f("a part, and only the third does", part, []int64{7, 9, 10}, nil, 300*time.Millisecond)
-	f("a part, and two flushes that were delayed", part, append(slices.Repeat([]int64{7}, 24), 10), nil,
-		2500*time.Millisecond)
-	f("a part without another lease", part, nil, errLease, 3*time.Second)
+	f("a part, and two flushes that were delayed", part, append(slices.Repeat([]int64{7}, 8), 10), nil,
+		900*time.Millisecond)
+	f("a part without another lease", part, nil, errLease, time.Second)
 	f("a part after an idle second", func(g *Gate, t *Ticket) *render.Error {
 		t.Key.Cell.Shut(t.Span.Month)
 		return part(g, t)
