@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/block"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // world is a chain whose state a test can change and publish.
@@ -42,10 +43,10 @@ func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf)
 	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}
 	w.slots = map[int32]uint32{}
 	for i := range symbolsOfTokens {
-		token := market.Token{Decimals: 18}
+		token := market.Token{Decimals: 18, Symbol: texts.New(symbolsOfTokens[i])}
 		w.fill(token.Address[:])
-		if token.Symbol = &symbolsOfTokens[i]; i == 5 {
-			token.Symbol = nil
+		if i == 5 {
+			token.Symbol = 0
 		}
 		w.tokens.Append(token)
 		price := market.Price{Usd: float64(i + 1), OnlyPool: market.NoIndex, ExitUsd: math.Inf(1),

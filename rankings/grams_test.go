@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // TestGrams grows, changes and shrinks a table of ids, and compares what is found
@@ -120,7 +121,7 @@ func TestSearchLower(t *testing.T) {
 
 // Two tokens have the same symbol if neither has one or both have the same text.
 func TestSameSymbol(t *testing.T) {
-	token := func(symbol string) *market.Token { return &market.Token{Symbol: &symbol} }
+	token := func(symbol string) *market.Token { return &market.Token{Symbol: texts.New(symbol)} }
 	f := func(a, b *market.Token, want bool) {
 		t.Helper()
 		if sameSymbol(a, b) != want || sameSymbol(b, a) != want {

@@ -179,8 +179,8 @@ func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
 	for side, i := range []uint32{p.Currency0, p.Currency1} {
 		token := p.st.Tokens.At(i)
 		texts = append(texts, token.Address.String())
-		if token.Symbol != nil {
-			symbols[side] = lower(hidden.ReplaceAllString(*token.Symbol, ""))
+		if symbol, ok := token.Symbol.Get(); ok {
+			symbols[side] = lower(hidden.ReplaceAllString(symbol, ""))
 			texts = append(texts, symbols[side])
 		}
 	}

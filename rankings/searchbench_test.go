@@ -7,6 +7,7 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // BenchmarkPoolSearch is the first search for a text over 300,000 pools of
@@ -16,7 +17,7 @@ func BenchmarkPoolSearch(b *testing.B) {
 	w := newWorld(1, 1, pools, 0, nil)
 	for i := range uint32(tokens) {
 		symbol := fmt.Sprintf("%c%c%c%d", 'A'+w.IntN(26), 'A'+w.IntN(26), 'A'+w.IntN(26), i)
-		token := market.Token{Decimals: 18, Symbol: &symbol}
+		token := market.Token{Decimals: 18, Symbol: texts.New(symbol)}
 		w.fill(token.Address[:])
 		w.tokens.Append(token)
 		w.prices.Append(market.Price{Usd: 1, OnlyPool: market.NoIndex})

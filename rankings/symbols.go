@@ -32,9 +32,7 @@ func (s *symbols) extend(before, st *market.State, pause func()) symbols {
 		if i%strideColdRows == 0 {
 			pause()
 		}
-		if symbol := st.Tokens.At(i).Symbol; symbol != nil {
-			next.text = appendShown(next.text, *symbol)
-		}
+		next.text = appendShown(next.text, st.Tokens.At(i).Symbol.String())
 		next.ends = append(next.ends, uint32(len(next.text)))
 	}
 
@@ -76,12 +74,7 @@ func IsHidden(r rune) bool {
 	return r <= '\u200F' || r >= '\u202A' && r <= '\u202E' || r >= '\u2060'
 }
 
-func sameSymbol(a, b *market.Token) bool {
-	if a.Symbol == nil || b.Symbol == nil {
-		return a.Symbol == b.Symbol
-	}
-	return *a.Symbol == *b.Symbol
-}
+func sameSymbol(a, b *market.Token) bool { return a.Symbol == b.Symbol }
 
 // findText returns the tokens whose symbol contains text, which is not empty.
 func (s *symbols) findText(text []byte) *block.Bitmap {

@@ -68,10 +68,7 @@ func sortedTokens(views []*rankings.View, search string) (all []rankedToken) {
 	for _, v := range views {
 		for i := range v.State.Tokens.Len() {
 			token := v.State.Tokens.At(i)
-			symbol := ""
-			if token.Symbol != nil {
-				symbol = strings.ToLower(*token.Symbol)
-			}
+			symbol := strings.ToLower(token.Symbol.String())
 			if strings.Contains(symbol, search) || strings.Contains(token.Address.String(), search) {
 				all = append(all, rankedToken{v, i, rankings.PoolsOfToken(v.State, i)})
 			}

@@ -144,9 +144,6 @@ func (r *chunkReader[T]) read(
 			r.derive(r.st, first+uint32(i), &rows[i])
 		}
 	}
-	if r.pack != nil {
-		r.pack(rows)
-	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // numbers returns random numbers below n, or any 64 bits if n is 0.
@@ -131,6 +132,13 @@ func fillPosition(next numbers, p *market.Position) {
 }
 
 func fillValue(next numbers, v reflect.Value) {
+	if v.Type() == reflect.TypeFor[texts.Text]() {
+		if next(3) > 0 {
+			v.Set(reflect.ValueOf(texts.New(fmt.Sprintf("T%d ☂", next(1000)))))
+		}
+		return
+	}
+
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(next(2) == 1)
@@ -142,12 +150,6 @@ func fillValue(next numbers, v reflect.Value) {
 		v.SetFloat([]float64{
 			0, market.Unknown, math.Inf(1), 1.5, 1e-300, float64(next(0)),
 		}[next(6)])
-	case reflect.Pointer:
-		if next(3) > 0 {
-			text := fmt.Sprintf("T%d ☂", next(1000))
-			v.Set(reflect.ValueOf(&text))
-		}
-
 	case reflect.Array:
 		zero := next(4) == 0 // a whole address, hash or word
 		for i := range v.Len() {

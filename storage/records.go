@@ -13,7 +13,7 @@ import (
 // expects a zero record.
 
 func codeToken(c *field.Coder, t *market.Token) {
-	symbol, name := t.Symbol != nil, t.Name != nil
+	symbol, name := t.Symbol != 0, t.Name != 0
 	c.Flags("flags", &symbol, &name, &t.BadDecimals, &t.HourCorroborated)
 
 	// The flags say which of the two texts follow.

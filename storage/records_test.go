@@ -21,6 +21,7 @@ import (
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -346,7 +347,7 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 	dumpRecord(out, "undo of a day", u, b.code)
 
 	// Of a token the price, and not what never changes.
-	priced := market.Token{Address: market.Address{7}, Symbol: new("A"), Name: new("Alpha"), Decimals: 6, HourUsd: 3}
+	priced := market.Token{Address: market.Address{7}, Symbol: texts.New("A"), Name: texts.New("Alpha"), Decimals: 6, HourUsd: 3}
 	unpriced := priced
 	unpriced.HourUsd = market.Unknown
 	var tokens market.Table[market.Token]

@@ -14,6 +14,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // cutShort takes the last byte of every value under a kind of keys of chain 1.
@@ -174,8 +175,10 @@ func TestSmallRecords(t *testing.T) {
 		t.Error("a day without an hour has one")
 	}
 
-	symbol, name := "TIDE", "Tide coin"
-	token := market.Token{Address: market.Address{1}, Symbol: &symbol, Name: &name, Decimals: 6, BadDecimals: true}
+	token := market.Token{
+		Address: market.Address{1}, Symbol: texts.New("TIDE"), Name: texts.New("Tide coin"),
+		Decimals: 6, BadDecimals: true,
+	}
 	changed := token
 	changed.HourUsd, changed.PriceLostAt = 3, 4
 	if got := tokenIdentity(nil, nil, 0, &changed); got != token {

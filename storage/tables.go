@@ -16,8 +16,7 @@ import (
 // Chained calls mark the exceptions: rows that are never edited, one row per
 // pool, rows stored in several parts, rows that an undo can predict.
 var tables = numberTables(
-	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity).
-		packedBy(packTokens, (*market.Token).ShareTexts),
+	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity),
 	ledgerTable(0x11, "owners", ledger.Owners, codeOwner, nil).neverEdited(),
 	ledgerTable(0x12, "pools", ledger.Pools, codePool, poolRefs),
 	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inForm(dayForm{}).predictedBy(dayOfPool),
@@ -69,9 +68,7 @@ type rows[T any] struct {
 	refers  func(h *head, row *T) bool // the rows it refers to exist; nil: it has no references
 	form    form[T]
 	predict predictor[T]
-	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
-	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
-	derive  deriver[T]        // computes what a row is stored without; nil: nothing
+	derive  deriver[T] // computes what a row is stored without; nil: nothing
 
 	// Of a table with patches: writes what a cut changed, and returns what brings rows that
 	// were read to the last commit. nil: there are none.
@@ -161,12 +158,6 @@ func (t *rows[T]) inParts(n int, f form[T]) *rows[T] {
 
 func (t *rows[T]) predictedBy(l predictor[T]) *rows[T] { t.predict = l; return t }
 
-// packedBy marks a table whose rows point to memory of their own.
-func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
-	t.pack, t.share = pack, share
-	return t
-}
-
 // derivedBy marks a table whose rows are stored without what follows from other tables.
 func (t *rows[T]) derivedBy(derive deriver[T]) *rows[T] { t.derive = derive; return t }
 
@@ -176,15 +167,6 @@ func (t *rows[T]) patchedBy(
 ) *rows[T] {
 	t.writeCut, t.patcher = writeCut, patcher
 	return t
-}
-
-// packTokens packs the texts of tokens.
-func packTokens(tokens []market.Token) {
-	texts := make([]**string, 0, 2*len(tokens))
-	for i := range tokens {
-		texts = append(texts, &tokens[i].Symbol, &tokens[i].Name)
-	}
-	market.PackTexts(texts)
 }
 
 // numberTables gives every table its index. A table of the ledger must have the

@@ -109,9 +109,6 @@ func (b *basisOf[T]) code(all *undoBasis, c *field.Coder, u *ledger.Undo) {
 				c.Fail(b.name)
 				return
 			}
-			if b.share != nil {
-				b.share(&s.Row, &after)
-			}
 			splitRow(&all.row, &s.Row, b.rows.code)
 			c.Require(b.name, whole == (all.row.Fields() != all.after.Fields()))
 		}

@@ -13,6 +13,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // TestKeysOfACommit: a commit writes the keys of what changed, and no others. What every
@@ -292,9 +293,9 @@ func TestFlagsOfRecords(t *testing.T) {
 	token := func(k market.Token) byte {
 		return bit(encode(nil, &market.Token{}, codeToken), encode(nil, &k, codeToken))
 	}
-	text := "x"
-	f("symbol", token(market.Token{Symbol: &text}), 1<<0)
-	f("name", token(market.Token{Name: &text}), 1<<1)
+	text := texts.New("x")
+	f("symbol", token(market.Token{Symbol: text}), 1<<0)
+	f("name", token(market.Token{Name: text}), 1<<1)
 	f("bad decimals", token(market.Token{BadDecimals: true}), 1<<2)
 	f("hour corroborated", token(market.Token{HourCorroborated: true}), 1<<3)
 

@@ -105,9 +105,7 @@ func contentOf(on *stage, v *rankings.View) string {
 	st, params := v.State, &on.chain.Prices
 	all := fmt.Appendln(nil, v.Generation, st.Head, st.Native, st.OpenCount, st.Transactions)
 	for i := range st.Tokens.Len() {
-		t := *st.Tokens.At(i)
-		t.Symbol, t.Name = nil, nil // addresses in memory
-		all = fmt.Appendln(all, t, *st.Prices.At(i), value.ExplainToken(st, params, v.FeedPrices, i))
+		all = fmt.Appendln(all, *st.Tokens.At(i), *st.Prices.At(i), value.ExplainToken(st, params, v.FeedPrices, i))
 	}
 	for i := range st.Pools.Len() {
 		all = fmt.Appendln(all, *st.Pools.At(i), *st.Stats.At(i), *st.TickLists.At(i), *st.Days.At(i),

@@ -15,6 +15,7 @@ import (
 	"tidemark/rankings/chart"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 	"tidemark/rankings/value"
 )
 
@@ -47,12 +48,12 @@ func golden(t *testing.T, name string, got []byte) {
 // position 0 open and position 1 closed, and a dynamic pool of spam.
 func testState() *market.State {
 	var tokens market.Table[market.Token]
-	tokens.Append(market.Token{Symbol: new("ETH"), Name: new("Ether"), Decimals: 18})
+	tokens.Append(market.Token{Symbol: texts.New("ETH"), Name: texts.New("Ether"), Decimals: 18})
 	tokens.Append(market.Token{
-		Address: market.Address{0xa0, 0xb8}, Symbol: new("USDC"), Name: new("USD Coin"), Decimals: 6,
+		Address: market.Address{0xa0, 0xb8}, Symbol: texts.New("USDC"), Name: texts.New("USD Coin"), Decimals: 6,
 	})
 	tokens.Append(market.Token{
-		Address: market.Address{0xee}, Symbol: new("<b>\"\u202e\x00sp\u0085am\""), BadDecimals: true,
+		Address: market.Address{0xee}, Symbol: texts.New("<b>\"\u202e\x00sp\u0085am\""), BadDecimals: true,
 	})
 	var prices market.Table[market.Price]
 	prices.Append(market.Price{
@@ -260,7 +261,7 @@ func TestEstimateGolden(t *testing.T) {
 func TestText(t *testing.T) {
 	f := func(s, want string) {
 		t.Helper()
-		if got := string(text([]byte("x"), &s, 4)); got != "x"+want {
+		if got := string(text([]byte("x"), texts.New(s), 4)); got != "x"+want {
 			t.Errorf("%q: got %s; want %s", s, got[1:], want)
 		}
 	}
@@ -278,8 +279,8 @@ func TestText(t *testing.T) {
 	f("\u200c\u200d\u200e\u200f\u202a\u202d\u2060\u2064\u2069", `""`)
 	f("\u200a\u2010\u2029\u202f\u205f", "\"\u200a\u2010\u2029\u202f\"")
 	f("\u206a", "\"\u206a\"")
-	if got := string(text(nil, nil, 4)); got != "null" {
-		t.Errorf("nil: got %s; want null", got)
+	if got := string(text(nil, 0, 4)); got != "null" {
+		t.Errorf("none: got %s; want null", got)
 	}
 }
 
@@ -340,9 +341,10 @@ func FuzzText(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit = min(max(limit, 0), 200)
+		got := text(nil, texts.New(s), limit)
 		var back string
-		if err := json.Unmarshal(text(nil, &s, limit), &back); err != nil {
-			t.Fatalf("%q: %s: %v", s, text(nil, &s, limit), err)
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatalf("%q: %s: %v", s, got, err)
 		}
 		if n := len([]rune(back)); n > limit {
 			t.Errorf("%q: %d characters; want at most %d", s, n, limit)

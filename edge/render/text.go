@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark/rankings"
+	"tidemark/rankings/texts"
 )
 
 // The longest text from a contract that is shown, in characters.
@@ -35,14 +36,15 @@ func String(dst []byte, s string) []byte {
 }
 
 // text appends text from a contract as a JSON string, without hidden characters and
-// truncated to limit characters. nil, for a call that failed, is null.
-func text(dst []byte, s *string, limit int) []byte {
-	if s == nil {
+// truncated to limit characters, or null if the call for it failed.
+func text(dst []byte, t texts.Text, limit int) []byte {
+	s, ok := t.Get()
+	if !ok {
 		return append(dst, "null"...)
 	}
 
 	dst = append(dst, '"')
-	for _, r := range *s {
+	for _, r := range s {
 		if rankings.IsHidden(r) {
 			continue
 		}

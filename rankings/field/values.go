@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // F64 is the eight bytes of the number, high first.
@@ -78,16 +79,17 @@ func (c *Coder) Bytes(name string, v *[]byte) {
 	*v = append([]byte(nil), c.Take(name, n)...)
 }
 
-// Text is an optional string. present is its flag, which the caller codes.
-func (c *Coder) Text(name string, present bool, v **string) {
+// Text is a length and the text's bytes, if there is one: present is its flag, which the
+// caller codes.
+func (c *Coder) Text(name string, present bool, v *texts.Text) {
 	switch {
 	case !present:
 	case c.Read:
-		text := string(c.Take(name, c.Count(name, 0)))
-		*v = &text
+		*v = texts.New(string(c.Take(name, c.Count(name, 0))))
 	default:
-		c.Count(name, len(**v))
-		c.Buf = append(c.Buf, **v...)
+		text := v.String()
+		c.Count(name, len(text))
+		c.Buf = append(c.Buf, text...)
 		c.end()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
+	"tidemark/rankings/texts"
 )
 
 // TestQuarantinedPrices: a pool that begins at a price that cannot be is kept, with
@@ -50,11 +51,11 @@ func TestTokensLearnedLater(t *testing.T) {
 		t.Helper()
 		s := strictSpan(l)
 		s.Tokens = []market.TokenMeta{{
-			Address: address, Symbol: &symbol, Name: new(symbol + " coin"), Decimals: decimals, BadDecimals: bad,
+			Address: address, Symbol: texts.New(symbol), Name: texts.New(symbol + " coin"), Decimals: decimals, BadDecimals: bad,
 		}}
 		apply(t, l, s)
 		token := l.Freeze().Tokens.At(0)
-		got := fmt.Sprintf("%s, %s, %d, bad %t", *token.Symbol, *token.Name, token.Decimals, token.BadDecimals)
+		got := fmt.Sprintf("%s, %s, %d, bad %t", token.Symbol, token.Name, token.Decimals, token.BadDecimals)
 		if got != want {
 			t.Errorf("the token is %s; want %s", got, want)
 		}

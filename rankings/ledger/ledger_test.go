@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
+	"tidemark/rankings/texts"
 )
 
 func hashOf(n uint64) market.Hash { return market.Hash{0: 1, 30: byte(n >> 8), 31: byte(n)} }
@@ -192,7 +193,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 // TestBetterMetadata: decimals that are known at last replace bad ones, and stay when the spans
 // before are taken back. Good ones stay as they are.
 func TestBetterMetadata(t *testing.T) {
-	symbol, name, address := "ABC", "A token", market.Address{19: 7}
+	symbol, name, address := texts.New("ABC"), texts.New("A token"), market.Address{19: 7}
 	l := New(Config{Chain: 9, Start: 11})
 	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20),
 		Tokens: []market.TokenMeta{{Address: address, BadDecimals: true}}})
@@ -200,15 +201,15 @@ func TestBetterMetadata(t *testing.T) {
 	apply(t, l, &market.Span{From: 21, To: 25, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(25)})
 	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 5, Source: market.SourcePool}}, nil)
 	apply(t, l, &market.Span{From: 26, To: 30, Time: market.Hour + 1, Parent: hashOf(25), Hash: hashOf(30),
-		Tokens: []market.TokenMeta{{Address: address, Symbol: &symbol, Name: &name, Decimals: 6}}})
-	other := "XYZ"
+		Tokens: []market.TokenMeta{{Address: address, Symbol: symbol, Name: name, Decimals: 6}}})
+	other := texts.New("XYZ")
 	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 6, Source: market.SourcePool}}, nil)
 	apply(t, l, &market.Span{From: 31, To: 40, Time: market.Hour + 2, Parent: hashOf(30), Hash: hashOf(40),
-		Tokens: []market.TokenMeta{{Address: address, Symbol: &other, Name: &other, Decimals: 9}}})
+		Tokens: []market.TokenMeta{{Address: address, Symbol: other, Name: other, Decimals: 9}}})
 
 	for _, usd := range []float64{6, 5, 4, market.Unknown} {
 		got := l.Freeze().Tokens.At(0)
-		if got.Symbol != &symbol || got.Name != &name || got.Decimals != 6 || got.BadDecimals {
+		if got.Symbol != symbol || got.Name != name || got.Decimals != 6 || got.BadDecimals {
 			t.Errorf("at block %d the token is %+v", l.Head().Number, *got)
 		}
 		if got.HourUsd != usd && (market.Known(got.HourUsd) || market.Known(usd)) {
@@ -327,11 +328,11 @@ func TestFreeHoursAfterRevert(t *testing.T) {
 // TestTokenWithoutPrice: nothing is known of the price of a new token, and that of a stable is 1. A
 // revert of the hour that prices it leaves it with its names.
 func TestTokenWithoutPrice(t *testing.T) {
-	symbol, name := "ABC", "A token"
+	symbol, name := texts.New("ABC"), texts.New("A token")
 	plain, stable := market.Address{19: 7}, market.Address{19: 8}
 	l := New(Config{Chain: 9, Start: 11, Stables: []market.Address{stable}})
 	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20), Tokens: []market.TokenMeta{
-		{Address: plain, Symbol: &symbol, Name: &name, Decimals: 6}, {Address: stable, Decimals: 18},
+		{Address: plain, Symbol: symbol, Name: name, Decimals: 6}, {Address: stable, Decimals: 18},
 	}})
 	hold := func(when string) {
 		t.Helper()
@@ -342,7 +343,7 @@ func TestTokenWithoutPrice(t *testing.T) {
 		}
 		got.HourUsd = 0
 		want := market.Token{
-			Address: plain, Symbol: &symbol, Name: &name, Decimals: 6,
+			Address: plain, Symbol: symbol, Name: name, Decimals: 6,
 			HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
 		}
 		if got != want {
@@ -401,16 +402,16 @@ func TestMetadataSurvivesRevert(t *testing.T) {
 	learn := func(block uint64, meta market.TokenMeta) {
 		apply(t, l, &market.Span{From: block, To: block, Tokens: []market.TokenMeta{meta}, Time: 30})
 	}
-	address, symbol, name := market.Address{9}, "TIDE", "Tide coin"
+	address, symbol, name := market.Address{9}, texts.New("TIDE"), texts.New("Tide coin")
 	learn(21, market.TokenMeta{Address: address, BadDecimals: true})
-	learn(22, market.TokenMeta{Address: address, Symbol: &symbol, Name: &name, Decimals: 6})
+	learn(22, market.TokenMeta{Address: address, Symbol: symbol, Name: name, Decimals: 6})
 
 	for range 2 { // of the span that told it, and of the one that added the token
 		if err := l.Revert(); err != nil {
 			t.Fatal(err)
 		}
 		got := l.Freeze().Tokens.At(l.tokenOf[address])
-		if got.Decimals != 6 || got.BadDecimals || got.Symbol == nil || *got.Symbol != symbol || got.Name == nil || *got.Name != name {
+		if got.Decimals != 6 || got.BadDecimals || got.Symbol != symbol || got.Name != name {
 			t.Errorf("after the revert the token is %+v", *got)
 		}
 	}

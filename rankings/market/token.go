@@ -1,12 +1,12 @@
 package market
 
-import "strings"
+import "tidemark/rankings/texts"
 
 // Token is a currency of at least one pool, with its price of the current hour.
 type Token struct {
 	Address Address
-	// Symbol and Name are as the contract returned them; nil if the call failed.
-	Symbol, Name *string
+	// Symbol and Name are as the contract returned them.
+	Symbol, Name texts.Text
 	Decimals     uint8
 	// BadDecimals: the call failed or returned more than MaxDecimals. The token
 	// never has a price.
@@ -28,39 +28,6 @@ type Token struct {
 	PriceLostAt, TrustLostAt uint32
 }
 
-// PackTexts moves texts, of which some may be nil, into two pieces of memory: one has
-// their bytes, the other what points to them. To the garbage collector a short text of
-// its own costs as much as a large record, and there are two of every token.
-func PackTexts(texts []**string) {
-	var all strings.Builder
-	for _, t := range texts {
-		if *t != nil {
-			all.WriteString(**t)
-		}
-	}
-
-	rest, packed := all.String(), make([]string, len(texts))
-	for i, t := range texts {
-		if *t != nil {
-			n := len(**t)
-			packed[i], rest = rest[:n], rest[n:]
-			*t = &packed[i]
-		}
-	}
-}
-
-// ShareTexts replaces texts of t by equal ones of other.
-func (t *Token) ShareTexts(other *Token) {
-	if sameText(t.Symbol, other.Symbol) {
-		t.Symbol = other.Symbol
-	}
-	if sameText(t.Name, other.Name) {
-		t.Name = other.Name
-	}
-}
-
-func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
-
 // MaxDecimals is the most decimals with which a token can be priced.
 const MaxDecimals = 36
 
@@ -70,7 +37,7 @@ func (t *Token) IsNative() bool { return t.Address.IsZero() }
 // TokenMeta is a token's metadata, which a feed reads when it first sees it.
 type TokenMeta struct {
 	Address      Address
-	Symbol, Name *string
+	Symbol, Name texts.Text
 	Decimals     uint8
 	BadDecimals  bool
 }

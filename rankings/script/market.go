@@ -7,6 +7,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // Start is the time at which every script begins: 2023-11-14 00:00 UTC.
@@ -81,7 +82,8 @@ func (m *Market) setToken(words []string) error {
 
 	name := words[0]
 	meta := market.TokenMeta{
-		Symbol: &name, Name: &name, Decimals: uint8(decimals), BadDecimals: len(words) > 2,
+		Symbol: texts.New(name), Name: texts.New(name),
+		Decimals: uint8(decimals), BadDecimals: len(words) > 2,
 	}
 	if name != "native" {
 		copy(meta.Address[len(meta.Address)-len(name):], name)

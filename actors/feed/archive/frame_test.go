@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // A header is believed if its sum is right and it says what a frame can be.
@@ -150,11 +151,10 @@ func TestBadRecords(t *testing.T) {
 	f("a log of none", within(market.Block{Number: 10, Txs: tx(1), Logs: []market.Log{log(0, 1)}}), false)
 	f("a log without transactions", within(market.Block{Number: 10, Logs: []market.Log{log(0, 0)}}), false)
 
-	empty, text := "", "USD"
-	meta := market.TokenMeta{Symbol: &empty, Name: &text, Decimals: 255}
+	meta := market.TokenMeta{Symbol: texts.New(""), Name: texts.New("USD"), Decimals: 255}
 	s := market.Span{From: 10, To: 12, Tokens: []market.TokenMeta{meta}}
 	got, err := decodeSpan(encodeSpan(s))
-	if err != nil || *got.Tokens[0].Symbol != "" || *got.Tokens[0].Name != "USD" || got.Tokens[0].Decimals != 255 {
+	if err != nil || got.Tokens[0] != meta {
 		t.Errorf("an empty text: %+v, %v", got.Tokens, err)
 	}
 	whole := encodeSpan(s)

@@ -5,6 +5,7 @@ import (
 
 	"tidemark/rankings/field"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // The kinds of events, as a log's record has them.
@@ -79,29 +80,29 @@ func walkToken(c *field.Coder, t *market.TokenMeta) {
 	c.Flags("badDecimals", &t.BadDecimals)
 }
 
-// walkText is a length and the bytes. A nil string is a single 0; others have their
+// walkText is a length and the bytes. No text is a single 0; others have their
 // length plus one.
-func walkText(c *field.Coder, name string, v **string) {
+func walkText(c *field.Coder, name string, v *texts.Text) {
 	var n uint64
-	if *v != nil {
-		n = uint64(len(**v)) + 1
+	text, ok := v.Get()
+	if ok {
+		n = uint64(len(text)) + 1
 	}
 	c.U64(name, &n)
 	if n == 0 {
-		*v = nil
+		*v = 0
 		return
 	}
 
 	if !c.Read {
-		c.Fixed(name, []byte(**v))
+		c.Fixed(name, []byte(text))
 		return
 	}
 	if n-1 > uint64(len(c.Buf)) {
 		c.Fail(name)
 		return
 	}
-	s := string(c.Take(name, int(n-1)))
-	*v = &s
+	*v = texts.New(string(c.Take(name, int(n-1))))
 }
 
 // walkBlock is what a block holds.

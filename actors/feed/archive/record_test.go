@@ -14,6 +14,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/field"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 var update = flag.Bool("update", false, "write the golden file again")
@@ -141,8 +142,7 @@ func (m *maker) token() (t market.TokenMeta) {
 	if t.BadDecimals = m.r.IntN(3) == 0; t.BadDecimals {
 		return t
 	}
-	symbol, name := "TKN", ""
-	t.Symbol, t.Name, t.Decimals = &symbol, &name, uint8(m.r.IntN(37))
+	t.Symbol, t.Name, t.Decimals = texts.New("TKN"), texts.New(""), uint8(m.r.IntN(37))
 	return t
 }
 
@@ -236,16 +236,15 @@ func TestGolden(t *testing.T) {
 
 // goldenSpan is one of each.
 func goldenSpan() market.Span {
-	symbol, name := "WETH", "Wrapped Ether"
+	weth := market.TokenMeta{
+		Address: market.Address{0x70}, Symbol: texts.New("WETH"), Name: texts.New("Wrapped Ether"), Decimals: 18,
+	}
 	pool := market.PoolID{0x11}
 	one := func(lo uint64) clmath.U256 { return clmath.U256{lo} }
 
 	return market.Span{
 		From: 1000, To: 1004, Parent: market.Hash{9}, Hash: market.Hash{8}, Time: 1_700_000_048, Strict: true,
-		Tokens: []market.TokenMeta{
-			{Address: market.Address{0x70}, Symbol: &symbol, Name: &name, Decimals: 18},
-			{Address: market.Address{0x71}, BadDecimals: true},
-		},
+		Tokens: []market.TokenMeta{weth, {Address: market.Address{0x71}, BadDecimals: true}},
 		Blocks: []market.Block{
 			{
 				Number: 1001, Time: 1_700_000_012,

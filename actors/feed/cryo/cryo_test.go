@@ -309,7 +309,7 @@ func TestFormats(t *testing.T) {
 		if d := cmp.Diff(f.blocks, got); d != "" {
 			t.Fatalf("%s: other blocks (-want +got):\n%s", name, d)
 		}
-		if len(tokens) != 2 || *tokens[0].Symbol != "A" || tokens[0].Decimals != 6 || *tokens[1].Name != "Beta" {
+		if len(tokens) != 2 || tokens[0].Symbol.String() != "A" || tokens[0].Decimals != 6 || tokens[1].Name.String() != "Beta" {
 			t.Errorf("%s: tokens are %+v", name, tokens)
 		}
 		if head.Number != 399 || head.Time != 1_700_000_399 || head.Hash != keccak([]byte("block 399")) {

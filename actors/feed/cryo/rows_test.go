@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // tell compares an error with what it should say; empty: there should be none.
@@ -193,14 +194,13 @@ func TestFileNames(t *testing.T) {
 
 // A currency is told once, with what is known of it.
 func TestTokens(t *testing.T) {
-	symbol := "A"
 	s := &Source{
 		cfg: Config{
 			NativeSymbol: "ETH", NativeName: "Ether",
 			Decimals: map[market.Address]uint8{{3}: 9, {4}: 8},
 		},
 		tokens: map[market.Address]market.TokenMeta{
-			{1}: {Address: market.Address{1}, Symbol: &symbol, Decimals: 6},
+			{1}: {Address: market.Address{1}, Symbol: texts.New("A"), Decimals: 6},
 			{4}: {Address: market.Address{4}, BadDecimals: true},
 		},
 		told: map[market.Address]bool{},
@@ -209,7 +209,7 @@ func TestTokens(t *testing.T) {
 		t.Helper()
 		got := s.newTokens(a)
 		if len(got) != 1 || got[0].Address != a || got[0].Decimals != decimals || got[0].BadDecimals != bad ||
-			(got[0].Symbol == nil) != (symbol == "") || symbol != "" && *got[0].Symbol != symbol {
+			(got[0].Symbol == 0) != (symbol == "") || got[0].Symbol.String() != symbol {
 			t.Errorf("%s: %+v; want %s, %d decimals, bad %t", a, got, symbol, decimals, bad)
 		}
 		if again := s.newTokens(a); len(again) > 0 {
@@ -225,7 +225,8 @@ func TestTokens(t *testing.T) {
 	if want := []string{market.Address{2}.String(), market.Address{3}.String()}; !slices.Equal(s.noTokens, want) {
 		t.Errorf("without metadata are %q; want %q", s.noTokens, want)
 	}
-	if *(&Source{cfg: s.cfg, told: map[market.Address]bool{}}).newTokens(market.Address{})[0].Name != "Ether" {
+	fresh := &Source{cfg: s.cfg, told: map[market.Address]bool{}}
+	if fresh.newTokens(market.Address{})[0].Name.String() != "Ether" {
 		t.Error("the native currency has another name")
 	}
 }
@@ -234,7 +235,7 @@ func TestTokens(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	dir := newFixture().write(t, ".ndjson", nil)
 	path := filepath.Join(dir, "ethereum__erc20_metadata__00000399_to_00000399.ndjson")
-	f := func(fields string, symbol *string, decimals uint8, bad bool, err string) {
+	f := func(fields string, symbol texts.Text, decimals uint8, bad bool, err string) {
 		t.Helper()
 		row := fmt.Sprintf(`{"erc20":"%s",%s}`, tokenA, fields)
 		if err := os.WriteFile(path, []byte(row), 0o600); err != nil {
@@ -245,20 +246,19 @@ func TestMetadata(t *testing.T) {
 			return
 		}
 		got := s.tokens[tokenA]
-		if got.Decimals != decimals || got.BadDecimals != bad || (got.Symbol == nil) != (symbol == nil) ||
-			symbol != nil && *got.Symbol != *symbol {
+		if got.Decimals != decimals || got.BadDecimals != bad || got.Symbol != symbol {
 			t.Errorf("%s: %+v", fields, got)
 		}
 	}
 
-	a, empty := "A", ""
-	f(`"name":"Alpha","symbol":"A","decimals":36`, &a, 36, false, "")
-	f(`"name":"Alpha","symbol":"A","decimals":37`, &a, 0, true, "")
-	f(`"name":null,"symbol":null,"decimals":null`, nil, 0, true, "")
-	f(`"name":"","symbol":"","decimals":0`, &empty, 0, false, "")
-	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":1`, &a, 6, false, "")
-	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":2`, nil, 0, false, "it is of chain 2, not of chain 1")
-	f(`"name":"Alpha","symbol":"A"`, nil, 0, false, "it has no column decimals")
+	a, empty := texts.New("A"), texts.New("")
+	f(`"name":"Alpha","symbol":"A","decimals":36`, a, 36, false, "")
+	f(`"name":"Alpha","symbol":"A","decimals":37`, a, 0, true, "")
+	f(`"name":null,"symbol":null,"decimals":null`, 0, 0, true, "")
+	f(`"name":"","symbol":"","decimals":0`, empty, 0, false, "")
+	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":1`, a, 6, false, "")
+	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":2`, 0, 0, false, "it is of chain 2, not of chain 1")
+	f(`"name":"Alpha","symbol":"A"`, 0, 0, false, "it has no column decimals")
 }
 
 // The least that can be missing is told, and the gas of a single transaction is found.

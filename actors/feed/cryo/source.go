@@ -11,6 +11,7 @@ import (
 	"tidemark/actors/feed/rpc"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // Config says what the data is of.
@@ -112,12 +113,11 @@ func (s *Source) readMetadata() error {
 	return nil
 }
 
-func textOf(c *cell) *string {
+func textOf(c *cell) texts.Text {
 	if c.null {
-		return nil
+		return 0
 	}
-	text := strings.ToValidUTF8(string(c.bytes), "")
-	return &text
+	return texts.New(strings.ToValidUTF8(string(c.bytes), ""))
 }
 
 func (s *Source) checkChain(c *cell) error {
@@ -312,7 +312,9 @@ func (s *Source) newTokens(list ...market.Address) (out []market.TokenMeta) {
 		t, ok := s.tokens[a]
 		switch {
 		case a.IsZero():
-			t = market.TokenMeta{Symbol: &s.cfg.NativeSymbol, Name: &s.cfg.NativeName, Decimals: 18}
+			t = market.TokenMeta{
+				Symbol: texts.New(s.cfg.NativeSymbol), Name: texts.New(s.cfg.NativeName), Decimals: 18,
+			}
 		case !ok:
 			t = market.TokenMeta{Address: a, BadDecimals: true}
 			s.noTokens = append(s.noTokens, a.String())

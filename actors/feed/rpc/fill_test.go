@@ -7,6 +7,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // Gas is read for transactions that change an NFT and for no other: in a range
@@ -111,7 +112,7 @@ func TestTokens(t *testing.T) {
 		l.to(c, 5)
 		c.mine(created(token))
 		l.to(c, 5)
-		native := market.TokenMeta{Symbol: text0("ETH"), Name: text0("Ether"), Decimals: 18}
+		native := market.TokenMeta{Symbol: texts.New("ETH"), Name: texts.New("Ether"), Decimals: 18}
 		want.Address = token
 		for _, s := range l.spans {
 			if len(s.Tokens) != 2 || show(s.Tokens[0]) != show(native) || show(s.Tokens[1]) != show(want) {
@@ -125,16 +126,16 @@ func TestTokens(t *testing.T) {
 
 	six := number(6).String()
 	f(abi("USDC"), abi("USD Coin"), six,
-		market.TokenMeta{Symbol: text0("USDC"), Name: text0("USD Coin"), Decimals: 6})
+		market.TokenMeta{Symbol: texts.New("USDC"), Name: texts.New("USD Coin"), Decimals: 6})
 	f("0x"+word("MKR"), "0x"+word("Maker"), number(18).String(),
-		market.TokenMeta{Symbol: text0("MKR"), Name: text0("Maker"), Decimals: 18})
+		market.TokenMeta{Symbol: texts.New("MKR"), Name: texts.New("Maker"), Decimals: 18})
 	f(reverted, "0x", reverted, market.TokenMeta{BadDecimals: true})
 	f(fail(-32000, "out of gas"), "0x01", number(37).String(), market.TokenMeta{BadDecimals: true})
 	f(abi(""), number(32).String()+number(1 << 40).String()[2:]+word("x"), number(36).String(),
-		market.TokenMeta{Symbol: text0(""), Decimals: 36})
+		market.TokenMeta{Symbol: texts.New(""), Decimals: 36})
 	f(number(1<<62).String()+word("x"), number(-1).String()+word("x"), number(-1).String(),
 		market.TokenMeta{BadDecimals: true})
-	f(abi("a\xffb"), abi("c"), "0x", market.TokenMeta{Symbol: text0("ab"), Name: text0("c"),
+	f(abi("a\xffb"), abi("c"), "0x", market.TokenMeta{Symbol: texts.New("ab"), Name: texts.New("c"),
 		BadDecimals: true})
 }
 
@@ -161,8 +162,6 @@ func TestTokensOfANodeInTrouble(t *testing.T) {
 		t.Errorf("token %s", show(got))
 	}
 }
-
-func text0(s string) *string { return &s }
 
 func show(m market.TokenMeta) string {
 	b, _ := json.Marshal(m)

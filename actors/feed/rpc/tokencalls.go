@@ -7,6 +7,7 @@ import (
 
 	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 const (
@@ -95,10 +96,10 @@ func nodeFailure(calls []endpoint.Call) error {
 }
 
 // text reads a string as contracts return it: encoded as the ABI says, or as
-// 32 bytes filled with zeros. It is nil when the answer is neither.
-func text(answer *hexBytes) *string {
+// 32 bytes filled with zeros. There is none when the answer is neither.
+func text(answer *hexBytes) texts.Text {
 	if answer == nil || len(*answer) < 32 {
-		return nil
+		return 0
 	}
 
 	b := []byte(*answer)
@@ -107,17 +108,16 @@ func text(answer *hexBytes) *string {
 	} else {
 		at, ok := lowWord(b)
 		if !ok || at > uint64(len(b)-32) {
-			return nil
+			return 0
 		}
 		size, ok := lowWord(b[at:])
 		if !ok || size > uint64(len(b))-at-32 {
-			return nil
+			return 0
 		}
 		b = b[at+32:][:size]
 	}
 
-	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "")
-	return &s
+	return texts.New(strings.ToValidUTF8(string(b[:min(len(b), maxText)]), ""))
 }
 
 // callReverted reports whether err is how a contract's own code ended.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 const (
@@ -120,7 +121,9 @@ func currencies(s *market.Span) (list []market.Address) {
 }
 
 func (f *Feed) nativeToken() market.TokenMeta {
-	return market.TokenMeta{Symbol: &f.cfg.NativeSymbol, Name: &f.cfg.NativeName, Decimals: 18}
+	return market.TokenMeta{
+		Symbol: texts.New(f.cfg.NativeSymbol), Name: texts.New(f.cfg.NativeName), Decimals: 18,
+	}
 }
 
 // readTokens reads the metadata of tokens. While the nodes fail as such it is an

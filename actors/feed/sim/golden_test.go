@@ -53,7 +53,7 @@ func writeSpan(w io.Writer, s *market.Span) (events int) {
 
 func writeToken(w io.Writer, m *market.TokenMeta) {
 	fmt.Fprintln(w, m.Address, m.Decimals, m.BadDecimals)
-	if m.Symbol != nil {
-		fmt.Fprintf(w, "%q %q\n", *m.Symbol, *m.Name)
+	if m.Symbol != 0 {
+		fmt.Fprintf(w, "%q %q\n", m.Symbol, m.Name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 	"tidemark/rankings/value"
 )
 
@@ -360,10 +361,7 @@ func TestLosesItsPeg(t *testing.T) {
 // venueOf returns the first pool of two tokens.
 func (g *grown) venueOf(t *testing.T, a, b string) *venue {
 	t.Helper()
-	is := func(token uint32, symbol string) bool {
-		meta := &g.tokens[token].meta
-		return meta.Symbol != nil && *meta.Symbol == symbol
-	}
+	is := func(token uint32, symbol string) bool { return g.tokens[token].meta.Symbol == texts.New(symbol) }
 
 	for i := range g.venues {
 		v := &g.venues[i]

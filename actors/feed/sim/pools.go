@@ -161,7 +161,6 @@ func planPools(cfg *settings, l *listing) []venue {
 		base, quote := a.inventPair()
 		a.addPool(i, c, base, quote)
 	}
-	l.packTexts()
 	return a.venues
 }
 

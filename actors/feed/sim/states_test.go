@@ -252,7 +252,7 @@ func countPool(c tally, st *market.State, i uint32) {
 	c.add("young", st.Now()-p.CreatedAt < 7*market.Day)
 
 	for _, token := range tokens {
-		c.add("with a token without a name", token.Symbol == nil)
+		c.add("with a token without a name", token.Symbol == 0)
 		c.add("with a token of 0 decimals", token.Decimals == 0)
 		c.add("with a token of too many decimals", token.BadDecimals)
 	}

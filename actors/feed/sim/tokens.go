@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // token is a currency of the simulated chain, and what it is worth.
@@ -99,13 +100,15 @@ var follows = map[string]string{"stLINK": "LINK", "LNKX": "LINK"}
 
 // meta is what the chain says of the token at an address.
 func (n *namedToken) meta(at market.Address) market.TokenMeta {
-	meta := market.TokenMeta{Address: at, Symbol: &n.symbol, Name: &n.name, Decimals: n.decimals}
+	meta := market.TokenMeta{
+		Address: at, Symbol: texts.New(n.symbol), Name: texts.New(n.name), Decimals: n.decimals,
+	}
 	switch n.symbol {
 	case "NIL":
-		meta.Symbol, meta.Name = nil, nil
+		meta.Symbol, meta.Name = 0, 0
 	case "LOONG":
-		symbol, name := "LO"+strings.Repeat("O", 997)+"NG", strings.Repeat("A very long name. ", 56)
-		meta.Symbol, meta.Name = &symbol, &name
+		meta.Symbol = texts.New("LO" + strings.Repeat("O", 997) + "NG")
+		meta.Name = texts.New(strings.Repeat("A very long name. ", 56))
 	}
 	meta.BadDecimals = n.decimals > market.MaxDecimals
 	return meta
@@ -158,15 +161,6 @@ func (l *listing) add(n namedToken, at market.Address, sign string) uint32 {
 		key: hashName(l.cfg.Seed, sign), base: ticksOf(n.usd), beta: n.beta, vol: n.vol * 1000,
 	}})
 	return uint32(len(l.tokens) - 1)
-}
-
-// packTexts packs the symbols and names of all tokens.
-func (l *listing) packTexts() {
-	texts := make([]**string, 0, 2*len(l.tokens))
-	for i := range l.tokens {
-		texts = append(texts, &l.tokens[i].meta.Symbol, &l.tokens[i].meta.Name)
-	}
-	market.PackTexts(texts)
 }
 
 // hasToken reports whether there is a token of the cast: the third stable coin is

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // plan is what a provider allows.
@@ -303,11 +304,12 @@ func (p *provider) call(param json.RawMessage) [][]byte {
 }
 
 // textResult is a string as contracts return it.
-func textResult(s *string) [][]byte {
-	if s == nil {
+func textResult(t texts.Text) [][]byte {
+	s, known := t.Get()
+	if !known {
 		return refusal(3, "execution reverted")
 	}
-	padding := strings.Repeat("\x00", (32-len(*s)%32)%32)
-	data := append(words(number(32), number(int64(len(*s)))), *s+padding...)
+	padding := strings.Repeat("\x00", (32-len(s)%32)%32)
+	data := append(words(number(32), number(int64(len(s)))), s+padding...)
 	return ok(append(appendHex([]byte{'"'}, data), '"'))
 }
