@@ -187,7 +187,7 @@ func (a *chainActor) finishLoading(err error) {
 		a.recoverFrom(err)
 		return
 	}
-	a.chain.Complete(pace.New(a.board.Requests).Pause)
+	a.chain.Complete(pace.Background(a.board.Requests).Pause)
 	if a.member != nil {
 		a.startListening()
 	} else {
@@ -336,7 +336,7 @@ func (a *chainActor) publish() bool {
 
 	started := time.Now()
 	a.beginPace()
-	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
+	if err := a.chain.Refresh(a.now, pace.Background(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		switch {
 		case errors.Is(err, cluster.ErrOutdated):

@@ -95,7 +95,7 @@ func (a *chainActor) takeCut(cut *cluster.Cut) error {
 		return a.ctx.Err()
 	}
 
-	pause := pace.New(a.board.Requests).Pause
+	pause := pace.Background(a.board.Requests).Pause
 	if err := a.chain.Take(cut.Batch, cut.Note, cut.Place.Encode(), a.now, pause); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *chainActor) nextCut() uint64 {
 // promote makes this node the writer of the chain. One whose store is damaged takes the
 // chain from a snapshot instead, and another one writes meanwhile.
 func (a *chainActor) promote() {
-	if err := a.chain.Promote(pace.New(a.board.Requests).Pause); err != nil {
+	if err := a.chain.Promote(pace.Background(a.board.Requests).Pause); err != nil {
 		a.log.Error("this node cannot write the chain", "chain", a.config.Ledger.Chain, "error", err)
 		a.recoverFrom(err)
 		return

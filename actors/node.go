@@ -85,7 +85,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 
 // beginPace starts the pauses of the ledger anew. They last by the work since the last one,
 // and the time between two pieces of work is none.
-func (a *chainActor) beginPace() { a.ledgerPacer = pace.New(a.board.Requests) }
+func (a *chainActor) beginPace() { a.ledgerPacer = pace.Background(a.board.Requests) }
 
 // startVerifier starts verifying a chain.
 func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {

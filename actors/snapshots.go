@@ -85,7 +85,7 @@ func (a *chainActor) makeSnapshot(wanted bool) (newest uint64, due time.Time, er
 	if err != nil || place == nil { // nothing is committed yet
 		return 0, started.Add(a.every), err
 	}
-	pause := pace.New(a.board.Requests).Pause
+	pause := pace.Background(a.board.Requests).Pause
 	s, err := a.member.PutSnapshot(a.ctx, place, func(w io.Writer) error { return export.Write(w, pause) })
 	if err != nil {
 		return 0, due, err

@@ -38,7 +38,7 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Polls = s.URL == "" && s.cores.Apart(s.mode.cores) // a node of others may be on any core
-	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
+	cfg.Warmup, cfg.Seed = cmp.Or(cfg.Warmup, s.Length/warmPart), s.Seed
 	return load.Run(ctx, cfg)
 }
 

@@ -192,10 +192,16 @@ func runHalfLive(ctx context.Context, s *suite, out *report.Scenario) error {
 	return s.askHotAtRate(ctx, out, max(s.Length, generations*s.Refresh))
 }
 
+// rateWarmup is how long the hot page is asked for at a rate before it is measured. The first
+// request of every account waits for units, which is over by then.
+const rateWarmup = 2 * time.Second
+
 // askHotAtRate asks for the hot page at the scenario's rate, and tells what made answers late.
 func (s *suite) askHotAtRate(ctx context.Context, out *report.Scenario, length time.Duration) error {
 	before := s.readDelays()
-	r, err := s.askAlone(ctx, out, load.Config{Mix: hotPage(s.target), Rate: out.Rate, Length: length})
+	r, err := s.askAlone(ctx, out, load.Config{
+		Mix: hotPage(s.target), Rate: out.Rate, Length: length, Warmup: rateWarmup,
+	})
 	if err != nil {
 		return err
 	}

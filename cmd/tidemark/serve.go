@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"tidemark/storage"
+	"tidemark/storage/pace"
 )
 
 // ServeCmd runs a node until it is told to stop.
@@ -75,7 +76,7 @@ func (l *loaded) serve() (err error) {
 
 	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
 	if os.Getenv("GOGC") == "" {
-		defer limitGarbage(n.isLoaded).stop()
+		defer pace.LimitGarbage(n.isLoaded).Stop()
 	}
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)

@@ -27,8 +27,8 @@ var banned = map[string]string{
 
 // goroutines start only here.
 var starters = []string{
-	"actors", "edge", "edge/admin", "edge/pages", "edge/stream", "actors/cluster", "actors/cluster/natstest", "actors/cluster/quota",
-	"actors/cluster/burst", "bench/load", "bench/process", "bench/peers", "bench",
+	"actors", "edge", "edge/admin", "edge/pages", "edge/stream", "storage/pace", "actors/cluster",
+	"actors/cluster/natstest", "actors/cluster/quota", "actors/cluster/burst", "bench/load", "bench/process", "bench/peers", "bench",
 	"bench/mutants", "bench/oracle/backfill", "bench/balancer", "bench/cluster",
 	"cmd/tidemark",
 }

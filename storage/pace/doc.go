@@ -19,4 +19,10 @@
 // are answered, and work in short strides would never end: a node that starts again
 // under such load would stay without its columns, which make its answers cheap. So
 // strides grow with the pauses before them, and the work keeps a ninth of the time.
+//
+// Work that nobody waits for has more patience: it goes on in short strides until
+// requests have made it wait for a tenth of a second too long. It makes nearly all of
+// the garbage too. While the collector runs, it takes a third of a processor, and beside
+// requests and a refresh there is no more than that. So background work collects its own
+// garbage, in a pause that lasts as long, and before the runtime would begin to.
 package pace

@@ -18,6 +18,11 @@ const (
 	// pause ends with the answers of a look at the network, so that it is longer than that;
 	// with as many as fairParts each stride would be longer than the one before.
 	waitParts = 6
+	// backgroundPatience is how much longer than their part of the time the pauses of a piece
+	// of work may last in all before its strides grow. A collection of garbage, or a slow
+	// answer, makes requests wait for some ten milliseconds. Work that went on in long strides
+	// then would make them wait for longer.
+	backgroundPatience = 100 * time.Millisecond
 	// calmLooks is how many looks at the network end a pause when no requests come. The
 	// work may be the first of what the scheduler finds at a look: the requests that were
 	// found with it run before the next one.
@@ -29,15 +34,25 @@ const (
 // Pacer cuts one piece of work into strides. Only one goroutine uses it.
 type Pacer struct {
 	requests func() uint64 // that came so far
+	patience time.Duration // 0 for work that somebody waits for
 	seen     uint64        // requests at the last look
 	stride   time.Duration
-	last     time.Time // when the stride began
+	last     time.Time     // when the stride began
+	owed     time.Duration // by how much pauses were longer than their part, at most patience
 }
 
-// New returns the pacer of a piece of work that begins now. requests returns how
-// many requests have come so far.
+// New returns the pacer of a piece of work that begins now, and that somebody waits for.
+// requests returns how many requests have come so far.
 func New(requests func() uint64) *Pacer {
 	return &Pacer{requests: requests, seen: requests(), stride: busyStride, last: time.Now()}
+}
+
+// Background is New for work that nobody waits for. It makes most of the garbage, and
+// collects it in its pauses; see LimitGarbage.
+func Background(requests func() uint64) *Pacer {
+	p := New(requests)
+	p.patience = backgroundPatience
+	return p
 }
 
 // Pause gives way when a stride has passed, however often it is called, until no
@@ -51,8 +66,9 @@ func (p *Pacer) Pause() {
 		return
 	}
 	began := time.Now()
+	most := waitParts*worked + p.patience - p.owed
 	asked := p.requestsCame()
-	for calm := 0; calm < calmLooks && time.Since(began) < waitParts*worked; calm++ {
+	for calm := 0; calm < calmLooks && time.Since(began) < most; calm++ {
 		giveWay()
 		if p.requestsCame() {
 			asked, calm = true, -1
@@ -60,7 +76,14 @@ func (p *Pacer) Pause() {
 	}
 
 	p.last = time.Now()
-	p.stride = strideAfter(p.last.Sub(began), asked)
+	pause := p.last.Sub(began)
+	p.owed = min(max(p.owed+pause-fairParts*worked, 0), p.patience)
+	p.stride = strideAfter(pause, asked, p.owed == p.patience)
+
+	if g := limit.Load(); g != nil && p.patience > 0 {
+		g.collect()
+		p.last = time.Now()
+	}
 }
 
 // Every pauses before each n-th step of a loop, of which i is the number from 0 on. A nil
@@ -79,11 +102,14 @@ func (p *Pacer) requestsCame() bool {
 	return came != before
 }
 
-// strideAfter returns how long the stride after a pause is, by how long the pause was
-// and whether requests come.
-func strideAfter(pause time.Duration, asked bool) time.Duration {
-	if !asked {
+// strideAfter returns how long the stride after a pause is, by how long the pause was,
+// whether requests come, and whether the work has waited for too long.
+func strideAfter(pause time.Duration, asked, late bool) time.Duration {
+	switch {
+	case !asked:
 		return calmStride
+	case !late:
+		return busyStride
 	}
 	return max(busyStride, min(pause/fairParts, maxStride))
 }

@@ -160,7 +160,7 @@ func TestPaceDoesNotCreep(t *testing.T) {
 	stride := busyStride
 	for range 1000 {
 		looks := (waitParts*stride + look - 1) / look
-		stride = strideAfter(looks*look+look/100, true)
+		stride = strideAfter(looks*look+look/100, true, true)
 	}
 	if stride > look {
 		t.Errorf("strides of %s beside answers of %s", stride, look)
@@ -170,19 +170,51 @@ func TestPaceDoesNotCreep(t *testing.T) {
 // TestPaceStrides checks that strides are short while requests come only, and longer
 // when their answers take long.
 func TestPaceStrides(t *testing.T) {
-	f := func(pause time.Duration, asked bool, want time.Duration) {
+	f := func(pause time.Duration, asked, late bool, want time.Duration) {
 		t.Helper()
-		if got := strideAfter(pause, asked); got != want {
-			t.Errorf("after a pause of %s, asked %t: a stride of %s, want %s", pause, asked, got, want)
+		if got := strideAfter(pause, asked, late); got != want {
+			t.Errorf("after a pause of %s, asked %t, late %t: a stride of %s, want %s", pause, asked, late, got, want)
 		}
 	}
 
-	f(0, false, calmStride)
-	f(time.Second, false, calmStride)
-	f(0, true, busyStride)
-	f(fairParts*busyStride, true, busyStride)
-	f(80*time.Millisecond, true, 10*time.Millisecond)
-	f(time.Hour, true, maxStride)
+	f(0, false, false, calmStride)
+	f(time.Second, false, true, calmStride)
+	f(0, true, true, busyStride)
+	f(fairParts*busyStride, true, true, busyStride)
+	f(80*time.Millisecond, true, true, 10*time.Millisecond)
+	f(time.Hour, true, true, maxStride)
+	f(80*time.Millisecond, true, false, busyStride)
+}
+
+// TestBackgroundIsPatient checks that work in the background waits for requests longer than
+// its share of the time, until it has waited for its patience in all. Its strides grow then
+// only.
+func TestBackgroundIsPatient(t *testing.T) {
+	looks := uint64(0)
+	p := Background(func() uint64 { looks++; return looks }) // requests at every look
+	pause := func(worked time.Duration) (took time.Duration) {
+		p.last = time.Now().Add(-worked)
+		began := time.Now()
+		p.Pause()
+		return time.Since(began)
+	}
+
+	if took := pause(busyStride); took < backgroundPatience || p.stride > 2*backgroundPatience/fairParts {
+		t.Errorf("a pause of %s, then a stride of %s; want a pause of %s at least", took, p.stride, backgroundPatience)
+	}
+	if took := pause(busyStride); took > backgroundPatience/2 || p.stride < busyStride {
+		t.Errorf("without patience left a pause of %s", took)
+	}
+
+	// What work does without a pause pays for it.
+	p.requests = func() uint64 { return looks }
+	pause(backgroundPatience)
+	if p.owed != 0 {
+		t.Errorf("it waited %s too long, after work of %s", p.owed, backgroundPatience)
+	}
+	if someone := New(p.requests); someone.patience != 0 {
+		t.Errorf("work that somebody waits for has a patience of %s", someone.patience)
+	}
 }
 
 // TestPaceKnowsRequests checks that a pause looks whether requests came since the last

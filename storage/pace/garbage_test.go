@@ -1,4 +1,4 @@
-package main
+package pace
 
 import (
 	"runtime"
@@ -34,8 +34,8 @@ func TestGarbageIsLimited(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
 	var loaded atomic.Bool
-	g := limitGarbage(loaded.Load)
-	defer g.stop()
+	g := LimitGarbage(loaded.Load)
+	defer g.Stop()
 
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	reaches := func(least, most uint64) {
@@ -54,11 +54,11 @@ func TestGarbageIsLimited(t *testing.T) {
 	used := make([]byte, 14*minGarbage)
 	reaches(gcPercent+1, 2*gcPercent+2)
 	loaded.Store(true)
-	reaches(gcPercent, gcPercent)
+	reaches(lateParts*gcPercent, lateParts*gcPercent)
 	runtime.KeepAlive(used)
-	reaches(gcPercent+1, 1000)
+	reaches(gcPercent+1, lateParts*1000)
 
-	g.stop()
+	g.Stop()
 	runtime.GC()
 	time.Sleep(10 * time.Millisecond) // what a collection before the stop had begun
 	debug.SetGCPercent(77)
@@ -70,3 +70,47 @@ func TestGarbageIsLimited(t *testing.T) {
 	reaches(77, 77)
 	runtime.KeepAlive(used)
 }
+
+// Background work collects garbage in its pauses, before the runtime would, and other work
+// does not.
+func TestBackgroundCollects(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	used := make([]byte, 12*minGarbage) // so that the runtime waits for more than room
+	g := LimitGarbage(func() bool { return true })
+	defer g.Stop()
+
+	forced := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+	work := func(p *Pacer) (collections uint64) {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond) // in which it is found to have ended
+		g.mu.Lock()
+		room := g.room
+		g.mu.Unlock()
+		metrics.Read(forced)
+		was := forced[0].Value.Uint64()
+
+		for allocated := uint64(0); allocated < room+room/4; allocated += uint64(len(garbage)) {
+			garbage = make([]byte, 1<<20)
+			p.last = time.Now().Add(-time.Second)
+			p.Pause()
+		}
+		time.Sleep(lookEvery)
+		p.last = time.Now().Add(-time.Second)
+		p.Pause()
+		metrics.Read(forced)
+		return forced[0].Value.Uint64() - was
+	}
+
+	none := func() uint64 { return 0 }
+	if n := work(New(none)); n != 0 {
+		t.Errorf("work that somebody waits for collected %d times", n)
+	}
+	if n := work(Background(none)); n != 1 {
+		t.Errorf("work in the background collected %d times; want 1", n)
+	}
+	runtime.KeepAlive(used)
+}
+
+// garbage keeps what a test allocates from being left out.
+var garbage []byte

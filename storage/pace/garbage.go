@@ -1,0 +1,166 @@
+package pace
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// gcPercent is how much garbage may stand beside a hundred parts in use. Most of what is
+	// in use are records without pointers, which the collector passes over: to run it often
+	// costs little, and memory is what a large market needs most.
+	gcPercent = 8
+	// minGarbage is how much may stand beside a heap of any size. A node that starts has a
+	// small one, and would be collected many times a second.
+	minGarbage = 64 << 20
+	// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by
+	// gcPercent its heap would be collected sixty times while it grows.
+	loadingGarbage = 160 << 20
+	// lateParts is how many times as much there may be before the runtime itself collects. It
+	// may begin at seven tenths of that. By then work in the background has collected its
+	// own, so that this is for the garbage of requests.
+	lateParts = 2
+	// lookEvery is the least time between two looks at how much garbage there may be. A look
+	// takes some microseconds, and a refresh allocates half a megabyte between two.
+	lookEvery = 5 * time.Millisecond
+	// sweepStride is how long requests wait while the runtime sweeps.
+	sweepStride = 300 * time.Microsecond
+)
+
+// Garbage bounds how much garbage there is, until it is stopped.
+type Garbage struct {
+	loaded  func() bool // reports whether all records are; called by one goroutine at a time
+	stopped atomic.Bool
+
+	mu        sync.Mutex // held while background work collects: other such work waits
+	heap      [3]metrics.Sample
+	percent   int
+	room      uint64    // bytes that may be allocated between two collections
+	allocated uint64    // bytes, from the start of the process to the last collection
+	cycle     uint64    // the last collection
+	looked    time.Time // when background work last looked
+}
+
+// What is read of the heap.
+const (
+	live = iota
+	allocs
+	cycles
+)
+
+// limit is the Garbage of the process; nil without one.
+var limit atomic.Pointer[Garbage]
+
+// LimitGarbage bounds the garbage of the process to gcPercent of what is in use, or
+// minGarbage, or loadingGarbage until all records are loaded.
+func LimitGarbage(loaded func() bool) *Garbage {
+	g := &Garbage{loaded: loaded, heap: [...]metrics.Sample{
+		live: {Name: "/gc/heap/live:bytes"}, allocs: {Name: "/gc/heap/allocs:bytes"},
+		cycles: {Name: "/gc/cycles/total:gc-cycles"},
+	}}
+	g.adjust()
+	limit.Store(g)
+	return g
+}
+
+// Stop leaves the percentage of the collector as it is.
+func (g *Garbage) Stop() {
+	g.stopped.Store(true)
+	limit.CompareAndSwap(g, nil)
+}
+
+// collected is an object that nobody uses. It is found by the next collection.
+type collected struct{ _ [16]byte }
+
+// adjust is called after every collection.
+func (g *Garbage) adjust() {
+	if g.stopped.Load() {
+		return
+	}
+	g.mu.Lock()
+	g.measure()
+	g.mu.Unlock()
+	runtime.AddCleanup(new(collected), (*Garbage).adjust, g)
+}
+
+// measure sets what may be allocated until the next collection, by what is in use.
+func (g *Garbage) measure() {
+	least, loaded := uint64(loadingGarbage), g.loaded()
+	if loaded {
+		least = minGarbage
+	}
+
+	inUse := g.read(live)
+	g.allocated, g.cycle = g.heap[allocs].Value.Uint64(), g.heap[cycles].Value.Uint64()
+	g.room = max(inUse/100*gcPercent, least)
+	percent := percentFor(inUse, least)
+	if loaded {
+		percent *= lateParts
+	}
+	if percent != g.percent {
+		g.percent = percent
+		debug.SetGCPercent(percent)
+	}
+}
+
+// read reads the heap, and returns one of what was read.
+func (g *Garbage) read(what int) uint64 {
+	metrics.Read(g.heap[:])
+	return g.heap[what].Value.Uint64()
+}
+
+// percentFor returns the percentage for so many bytes in use; least is how many bytes of
+// garbage may stand beside any heap.
+func percentFor(live, least uint64) int {
+	const most = 1000 // nothing is in use before the first collection
+	return min(max(gcPercent, int(least*100/max(live, 1))), most)
+}
+
+// collect runs a collection if it is time for one.
+func (g *Garbage) collect() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if now.Sub(g.looked) < lookEvery || g.stopped.Load() {
+		return
+	}
+
+	g.looked = now
+	if g.read(cycles) != g.cycle { // the runtime has collected meanwhile
+		g.measure()
+	}
+	if g.heap[allocs].Value.Uint64()-g.allocated >= g.room {
+		done := make(chan struct{})
+		go letIn(g.cycle, done)
+		runtime.GC()
+		close(done)
+		g.measure()
+	}
+}
+
+// letIn lets requests in after the collection that follows a cycle, until done. The runtime
+// then sweeps the heap, for 15 ms with millions of records, and all that time it can run: on
+// one processor nobody looks at the network but the runtime's clock of 10 ms. When the world
+// starts again after a stop, the network is looked at; to read the statistics of the heap is
+// a stop of some ten microseconds.
+func letIn(cycle uint64, done <-chan struct{}) {
+	var stats runtime.MemStats
+	now := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	strides := time.NewTicker(sweepStride)
+	defer strides.Stop()
+
+	for {
+		select {
+		case <-done:
+			return
+		case <-strides.C:
+		}
+		if metrics.Read(now); now[0].Value.Uint64() > cycle {
+			runtime.ReadMemStats(&stats)
+		}
+	}
+}
