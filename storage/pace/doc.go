@@ -24,5 +24,5 @@
 // requests have made it wait for a tenth of a second too long. It makes nearly all of
 // the garbage too. While the collector runs, it takes a third of a processor, and beside
 // requests and a refresh there is no more than that. So background work collects its own
-// garbage, in a pause that lasts as long, and before the runtime would begin to.
+// garbage, before the runtime would begin to, and while requests come it waits for that.
 package pace

@@ -13,17 +13,17 @@ const (
 	// gcPercent is how much garbage may stand beside a hundred parts in use. Most of what is
 	// in use are records without pointers, which the collector passes over: to run it often
 	// costs little, and memory is what a large market needs most.
-	gcPercent = 8
+	gcPercent = 7
 	// minGarbage is how much may stand beside a heap of any size. A node that starts has a
 	// small one, and would be collected many times a second.
 	minGarbage = 64 << 20
 	// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by
 	// gcPercent its heap would be collected sixty times while it grows.
 	loadingGarbage = 160 << 20
-	// lateParts is how many times as much there may be before the runtime itself collects. It
-	// may begin at seven tenths of that. By then work in the background has collected its
-	// own, so that this is for the garbage of requests.
-	lateParts = 2
+	// The runtime itself collects beside so many times as much, or up to three tenths less.
+	// By then work in the background has collected its own, so that this is for the garbage
+	// of requests.
+	lateParts, lateOf = 8, 5
 	// lookEvery is the least time between two looks at how much garbage there may be. A look
 	// takes some microseconds, and a refresh allocates half a megabyte between two.
 	lookEvery = 5 * time.Millisecond
@@ -36,7 +36,7 @@ type Garbage struct {
 	loaded  func() bool // reports whether all records are; called by one goroutine at a time
 	stopped atomic.Bool
 
-	mu        sync.Mutex // held while background work collects: other such work waits
+	mu        sync.Mutex // held by a collection that background work began
 	heap      [3]metrics.Sample
 	percent   int
 	room      uint64    // bytes that may be allocated between two collections
@@ -99,7 +99,7 @@ func (g *Garbage) measure() {
 	g.room = max(inUse/100*gcPercent, least)
 	percent := percentFor(inUse, least)
 	if loaded {
-		percent *= lateParts
+		percent = percent * lateParts / lateOf
 	}
 	if percent != g.percent {
 		g.percent = percent
@@ -120,26 +120,47 @@ func percentFor(live, least uint64) int {
 	return min(max(gcPercent, int(least*100/max(live, 1))), most)
 }
 
-// collect runs a collection if it is time for one.
-func (g *Garbage) collect() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// collect runs a collection if it is time for one. While requests come, the work that
+// calls it waits until the collection ends, whoever began it.
+func (g *Garbage) collect(asked bool) {
+	switch {
+	case asked:
+		g.mu.Lock()
+	case !g.mu.TryLock():
+		return
+	}
+
+	if !g.isDue() {
+		g.mu.Unlock()
+	} else if asked {
+		g.run()
+	} else {
+		go g.run()
+	}
+}
+
+// isDue reports whether there is as much garbage as may be, if it is time to look.
+func (g *Garbage) isDue() bool {
 	now := time.Now()
 	if now.Sub(g.looked) < lookEvery || g.stopped.Load() {
-		return
+		return false
 	}
 
 	g.looked = now
 	if g.read(cycles) != g.cycle { // the runtime has collected meanwhile
 		g.measure()
 	}
-	if g.heap[allocs].Value.Uint64()-g.allocated >= g.room {
-		done := make(chan struct{})
-		go letIn(g.cycle, done)
-		runtime.GC()
-		close(done)
-		g.measure()
-	}
+	return g.heap[allocs].Value.Uint64()-g.allocated >= g.room
+}
+
+// run runs a collection, and gives g back.
+func (g *Garbage) run() {
+	defer g.mu.Unlock()
+	done := make(chan struct{})
+	go letIn(g.cycle, done)
+	runtime.GC()
+	close(done)
+	g.measure()
 }
 
 // letIn lets requests in after the collection that follows a cycle, until done. The runtime

@@ -23,7 +23,7 @@ func TestPercentFor(t *testing.T) {
 	f(128<<20, 50)
 	f(512<<20, 12)
 	f(800<<20, 8)
-	f(2<<30, 8)
+	f(2<<30, 7)
 	if got := percentFor(1<<30, loadingGarbage); got != 15 {
 		t.Errorf("1 GiB in use of a node that loads: %d %%; want 15", got)
 	}
@@ -52,11 +52,11 @@ func TestGarbageIsLimited(t *testing.T) {
 	}
 
 	used := make([]byte, 14*minGarbage)
-	reaches(gcPercent+1, 2*gcPercent+2)
+	reaches(2*gcPercent, 3*gcPercent)
 	loaded.Store(true)
-	reaches(lateParts*gcPercent, lateParts*gcPercent)
+	reaches(gcPercent*lateParts/lateOf, gcPercent*lateParts/lateOf)
 	runtime.KeepAlive(used)
-	reaches(gcPercent+1, lateParts*1000)
+	reaches(gcPercent+1, 1000*lateParts/lateOf)
 
 	g.Stop()
 	runtime.GC()
@@ -92,22 +92,30 @@ func TestBackgroundCollects(t *testing.T) {
 
 		for allocated := uint64(0); allocated < room+room/4; allocated += uint64(len(garbage)) {
 			garbage = make([]byte, 1<<20)
-			p.last = time.Now().Add(-time.Second)
+			g.mu.Lock()
+			g.looked = time.Time{}
+			g.mu.Unlock()
+			p.last = time.Now().Add(-p.stride)
 			p.Pause()
 		}
-		time.Sleep(lookEvery)
-		p.last = time.Now().Add(-time.Second)
-		p.Pause()
+
+		time.Sleep(10 * time.Millisecond)
+		g.mu.Lock() // after a collection that goes on
+		defer g.mu.Unlock()
 		metrics.Read(forced)
 		return forced[0].Value.Uint64() - was
 	}
 
-	none := func() uint64 { return 0 }
-	if n := work(New(none)); n != 0 {
+	requests := uint64(0)
+	none, some := func() uint64 { return 0 }, func() uint64 { requests++; return requests / 8 }
+	if n := work(New(some)); n != 0 {
 		t.Errorf("work that somebody waits for collected %d times", n)
 	}
+	if n := work(Background(some)); n != 1 {
+		t.Errorf("work in the background collected %d times while requests came; want 1", n)
+	}
 	if n := work(Background(none)); n != 1 {
-		t.Errorf("work in the background collected %d times; want 1", n)
+		t.Errorf("work in the background collected %d times while none came; want 1", n)
 	}
 	runtime.KeepAlive(used)
 }

@@ -81,7 +81,7 @@ func (p *Pacer) Pause() {
 	p.stride = strideAfter(pause, asked, p.owed == p.patience)
 
 	if g := limit.Load(); g != nil && p.patience > 0 {
-		g.collect()
+		g.collect(asked)
 		p.last = time.Now()
 	}
 }
