@@ -217,14 +217,11 @@ func appendAmounts(
 	}
 
 	wei := p.GasWei.U256()
-	dst = amount(append(dst, `,"gas":{"native":`...), &wei, nativeDecimals)
+	dst = amount(append(dst, `,"gas":{"native":`...), &wei, market.NativeDecimals)
 	dst = quoted(append(dst, `,"nativeRaw":`...), &wei)
 	dst = number(append(dst, `,"valueUsd":`...), m.GasUsd)
 	return append(dst, "}}"...), underlying, pending
 }
-
-// nativeDecimals are the decimals of every chain's native currency.
-const nativeDecimals = 18
 
 // appendAmountPair appends a group of two amounts. Each is converted to digits once
 // and printed twice, with and without the point. usd is the text of its value.

@@ -59,8 +59,8 @@ func appendGas(dst []byte, t *market.Transaction) []byte {
 	wei := t.GasWei.U256()
 	dst = integer(append(dst, `,"gasUsed":"`...), t.GasUsed)
 	dst = quoted(append(dst, `","gasPrice":`...), new(t.GasPrice.U256()))
-	dst = amount(append(dst, `,"gasNative":`...), &wei, nativeDecimals)
-	return number(append(dst, `,"gasUsd":`...), valueUsd(&wei, nativeDecimals, t.NativeUsd))
+	dst = amount(append(dst, `,"gasNative":`...), &wei, market.NativeDecimals)
+	return number(append(dst, `,"gasUsd":`...), valueUsd(&wei, market.NativeDecimals, t.NativeUsd))
 }
 
 // entryValueUsd returns the USD value of principal and fees at the time of the

@@ -112,10 +112,8 @@ func (l *Ledger) gasUsd(wei clmath.U128) float64 {
 		return 0
 	}
 	w := wei.U256()
-	return clmath.ToFloat(&w, nativeDecimals) * l.nativeUsd()
+	return clmath.ToFloat(&w, market.NativeDecimals) * l.nativeUsd()
 }
-
-const nativeDecimals = 18
 
 // ownerIndex returns the index of an owner, who is added if not known.
 func (l *Ledger) ownerIndex(a market.Address) uint32 {

@@ -42,6 +42,14 @@ type TokenMeta struct {
 	BadDecimals  bool
 }
 
+// NativeToken returns the metadata of a chain's native currency, which has no contract.
+func NativeToken(symbol, name string) TokenMeta {
+	return TokenMeta{Symbol: texts.New(symbol), Name: texts.New(name), Decimals: NativeDecimals}
+}
+
+// NativeDecimals are those of every chain's native currency: it is counted in wei.
+const NativeDecimals = 18
+
 // Source is where a price comes from.
 type Source uint8
 

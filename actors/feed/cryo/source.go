@@ -312,9 +312,7 @@ func (s *Source) newTokens(list ...market.Address) (out []market.TokenMeta) {
 		t, ok := s.tokens[a]
 		switch {
 		case a.IsZero():
-			t = market.TokenMeta{
-				Symbol: texts.New(s.cfg.NativeSymbol), Name: texts.New(s.cfg.NativeName), Decimals: 18,
-			}
+			t = market.NativeToken(s.cfg.NativeSymbol, s.cfg.NativeName)
 		case !ok:
 			t = market.TokenMeta{Address: a, BadDecimals: true}
 			s.noTokens = append(s.noTokens, a.String())

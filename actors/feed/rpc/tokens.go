@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tidemark/rankings/market"
-	"tidemark/rankings/texts"
 )
 
 const (
@@ -61,7 +60,7 @@ func (f *Feed) fetchTokens(ctx context.Context, s *market.Span) ([]market.TokenM
 	var out []market.TokenMeta
 	for _, a := range wanted {
 		if a.IsZero() {
-			out = append(out, f.nativeToken())
+			out = append(out, market.NativeToken(f.cfg.NativeSymbol, f.cfg.NativeName))
 			continue
 		}
 		out = append(out, known[a])
@@ -118,12 +117,6 @@ func currencies(s *market.Span) (list []market.Address) {
 		}
 	}
 	return list
-}
-
-func (f *Feed) nativeToken() market.TokenMeta {
-	return market.TokenMeta{
-		Symbol: texts.New(f.cfg.NativeSymbol), Name: texts.New(f.cfg.NativeName), Decimals: 18,
-	}
 }
 
 // readTokens reads the metadata of tokens. While the nodes fail as such it is an
