@@ -33,10 +33,10 @@ const (
 
 // Garbage bounds how much garbage there is, until it is stopped.
 type Garbage struct {
-	loaded  func() bool // reports whether all records are; called by one goroutine at a time
-	stopped atomic.Bool
+	loaded func() bool // reports whether all records are; called by one goroutine at a time
 
 	mu        sync.Mutex // held by a collection that background work began
+	stopped   bool
 	heap      [3]metrics.Sample
 	percent   int
 	room      uint64    // bytes that may be allocated between two collections
@@ -67,10 +67,13 @@ func LimitGarbage(loaded func() bool) *Garbage {
 	return g
 }
 
-// Stop leaves the percentage of the collector as it is.
+// Stop leaves the percentage of the collector as it is. It waits for a collection that
+// background work began.
 func (g *Garbage) Stop() {
-	g.stopped.Store(true)
 	limit.CompareAndSwap(g, nil)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopped = true
 }
 
 // collected is an object that nobody uses. It is found by the next collection.
@@ -78,12 +81,12 @@ type collected struct{ _ [16]byte }
 
 // adjust is called after every collection.
 func (g *Garbage) adjust() {
-	if g.stopped.Load() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopped {
 		return
 	}
-	g.mu.Lock()
 	g.measure()
-	g.mu.Unlock()
 	runtime.AddCleanup(new(collected), (*Garbage).adjust, g)
 }
 
@@ -115,9 +118,9 @@ func (g *Garbage) read(what int) uint64 {
 
 // percentFor returns the percentage for so many bytes in use; least is how many bytes of
 // garbage may stand beside any heap.
-func percentFor(live, least uint64) int {
+func percentFor(inUse, least uint64) int {
 	const most = 1000 // nothing is in use before the first collection
-	return min(max(gcPercent, int(least*100/max(live, 1))), most)
+	return min(max(gcPercent, int(least*100/max(inUse, 1))), most)
 }
 
 // collect runs a collection if it is time for one. While requests come, the work that
@@ -142,7 +145,7 @@ func (g *Garbage) collect(asked bool) {
 // isDue reports whether there is as much garbage as may be, if it is time to look.
 func (g *Garbage) isDue() bool {
 	now := time.Now()
-	if now.Sub(g.looked) < lookEvery || g.stopped.Load() {
+	if now.Sub(g.looked) < lookEvery || g.stopped {
 		return false
 	}
 
