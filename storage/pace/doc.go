@@ -15,10 +15,11 @@
 // scheduler has to look at the network to find it, and finds the requests that
 // came before it too. With nobody asking, that takes 5 µs.
 //
-// Beside more requests than the node can answer, a pause lasts until all that wait
-// are answered, and work in short strides would never end: a node that starts again
-// under such load would stay without its columns, which make its answers cheap. So
-// strides grow with the pauses before them, and the work keeps a ninth of the time.
+// Beside more requests than the node can answer, a look at the network lasts until all
+// that it finds are answered, and work in short strides would never end: a node that
+// starts again under such load would stay without its columns, which make its answers
+// cheap. So strides grow with the looks before them, and the work keeps a ninth of the
+// time.
 //
 // Work that nobody waits for has more patience: it goes on in short strides until
 // requests have made it wait for a tenth of a second too long. It makes nearly all of

@@ -10,14 +10,10 @@ const (
 	// with a second processor idle the work changes processors at every pause.
 	calmStride = time.Millisecond
 	// A node that cannot keep up with its requests would not get on with anything
-	// else: each pause lasts until all that wait are answered. So the work has one
-	// part of the time for fairParts of its pauses. Requests are that much slower
-	// then, which their own number makes slow.
+	// else: each look at the network lasts until all that it finds are answered. So
+	// the work has one part of the time for fairParts of its pauses. Requests are that
+	// much slower then, which their own number makes slow.
 	fairParts = 8
-	// waitParts is how many parts of what the work has just taken a pause lasts at most. A
-	// pause ends with the answers of a look at the network, so that it is longer than that;
-	// with as many as fairParts each stride would be longer than the one before.
-	waitParts = 6
 	// backgroundPatience is how much longer than their part of the time the pauses of a piece
 	// of work may last in all before its strides grow. A collection of garbage, or a slow
 	// answer, makes requests wait for some ten milliseconds. Work that went on in long strides
@@ -27,7 +23,7 @@ const (
 	// work may be the first of what the scheduler finds at a look: the requests that were
 	// found with it run before the next one.
 	calmLooks = 2
-	// maxStride bounds what follows a pause in which the machine slept.
+	// maxStride bounds what follows a look during which the machine slept.
 	maxStride = 50 * time.Millisecond
 )
 
@@ -66,19 +62,21 @@ func (p *Pacer) Pause() {
 		return
 	}
 	began := time.Now()
-	most := waitParts*worked + p.patience - p.owed
-	asked := p.requestsCame()
-	for calm := 0; calm < calmLooks && time.Since(began) < most; calm++ {
+	most := fairParts*worked + p.patience - p.owed
+	p.last = began
+	longest, asked := time.Duration(0), p.requestsCame()
+	for calm := 0; calm < calmLooks && p.last.Sub(began) < most; calm++ {
 		giveWay()
+		looked := p.last
+		p.last = time.Now()
+		longest = max(longest, p.last.Sub(looked))
 		if p.requestsCame() {
 			asked, calm = true, -1
 		}
 	}
 
-	p.last = time.Now()
-	pause := p.last.Sub(began)
-	p.owed = min(max(p.owed+pause-fairParts*worked, 0), p.patience)
-	p.stride = strideAfter(pause, asked, p.owed == p.patience)
+	p.owed = min(max(p.owed+p.last.Sub(began)-fairParts*worked, 0), p.patience)
+	p.stride = strideAfter(longest, asked, p.owed == p.patience)
 
 	if g := limit.Load(); g != nil && p.patience > 0 {
 		g.collect(asked)
@@ -102,14 +100,16 @@ func (p *Pacer) requestsCame() bool {
 	return came != before
 }
 
-// strideAfter returns how long the stride after a pause is, by how long the pause was,
-// whether requests come, and whether the work has waited for too long.
-func strideAfter(pause time.Duration, asked, late bool) time.Duration {
+// strideAfter returns how long the stride after a pause is, by its longest look at the
+// network, whether requests come, and whether the work has waited for too long. A look
+// takes until all that it finds are answered: how long the pause was in all says only how
+// long they came.
+func strideAfter(look time.Duration, asked, late bool) time.Duration {
 	switch {
 	case !asked:
 		return calmStride
 	case !late:
 		return busyStride
 	}
-	return max(busyStride, min(pause/fairParts, maxStride))
+	return max(busyStride, min(look/fairParts, maxStride))
 }
