@@ -216,7 +216,7 @@ func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string
 	key, err := accounts.NewKey(rand.Reader, kind)
 	must(err)
 	f.book.Add(&accounts.Key{
-		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
+		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key),
 		Cell: cell, Kind: kind, Origins: origins,
 	}, 0, 0)
 

@@ -84,7 +84,7 @@ func readBook(path string) (*accounts.Book, error) {
 			cell.Open(month, units)
 		}
 		book.Add(&accounts.Key{
-			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: string(key[:accounts.PrefixLen]), Cell: cell,
+			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: accounts.PrefixOf(string(key)), Cell: cell,
 		}, 0, 0)
 	}
 	return book, nil

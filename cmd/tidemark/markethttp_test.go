@@ -87,7 +87,7 @@ func (s *stage) issue(book *accounts.Book) string {
 	key, err := accounts.NewKey(rand.Reader, accounts.Server)
 	s.must(err)
 	k := &accounts.Key{
-		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
+		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key),
 		Cell: cell, Kind: accounts.Server,
 	}
 

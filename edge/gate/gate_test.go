@@ -29,7 +29,7 @@ func newBenchGate(tb testing.TB) (*Gate, string) {
 		tb.Fatal(err)
 	}
 	book.Add(&accounts.Key{
-		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
+		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key), Cell: cell,
 	}, 0, 0)
 
 	return New(book, accounts.NewClock(now), metrics.NewSet()), key

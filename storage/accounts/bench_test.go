@@ -33,7 +33,7 @@ func filled(tb testing.TB, n, each int, plan string) (*Book, []string) {
 		}
 		keys[i], _ = NewKey(random, Server)
 		b.Add(&Key{
-			ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Prefix: keys[i][:PrefixLen], Cell: c,
+			ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Prefix: PrefixOf(keys[i]), Cell: c,
 		}, 0, 0)
 	}
 

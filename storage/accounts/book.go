@@ -18,7 +18,7 @@ type Key struct {
 	Origins   []string // canonical; browser keys only
 
 	ID        uint64
-	Prefix    string // PrefixLen characters
+	Prefix    Prefix
 	Label     string
 	CreatedAt int64 // Unix ms
 
@@ -149,7 +149,7 @@ func prefixHash(key []byte) uint64 {
 func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
-	b.keys.add(prefixHash([]byte(k.Prefix)), k, k.Cell)
+	b.keys.add(prefixHash(k.Prefix[:]), k, k.Cell)
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
 		b.CountOrigins(k, 1)
 	}

@@ -59,7 +59,7 @@ func TestResolveSamePrefix(t *testing.T) {
 		body := []byte("tm_srv_012345678" + rest)
 		key := string(appendSum(body, crc32.ChecksumIEEE(body)))
 		b.Add(&Key{
-			ID: id, Hash: HashKey([]byte(key)), Prefix: key[:PrefixLen], Cell: cell,
+			ID: id, Hash: HashKey([]byte(key)), Prefix: PrefixOf(key), Cell: cell,
 		}, 0, 0)
 		return key
 	}
@@ -91,7 +91,7 @@ func TestListed(t *testing.T) {
 	for i := range 200 {
 		origins := []string{fmt.Sprintf("https://app%d.example.com", i), "https://shared.example.com"}
 		keys = append(keys, &Key{
-			ID: uint64(i), Hash: Hash{byte(i)}, Prefix: "tm_web_000000000", Cell: cell,
+			ID: uint64(i), Hash: Hash{byte(i)}, Prefix: PrefixOf("tm_web_000000000"), Cell: cell,
 			Kind: Browser, Origins: origins,
 		})
 		b.Add(keys[i], int64(i%2), 0) // every other one is revoked
@@ -235,7 +235,7 @@ func TestResolveBesideWriter(t *testing.T) {
 	}
 
 	for i, key := range issued {
-		k := &Key{ID: uint64(i + 1), Hash: HashKey([]byte(key)), Prefix: key[:PrefixLen], Cell: cell}
+		k := &Key{ID: uint64(i + 1), Hash: HashKey([]byte(key)), Prefix: PrefixOf(key), Cell: cell}
 		b.Add(k, 0, 0)
 		if i%2 == 0 {
 			b.Revoke(k, 5)
@@ -263,7 +263,7 @@ func TestListedWhileUsable(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := &Key{
-			Hash: HashKey([]byte(text)), Prefix: text[:PrefixLen], Kind: Browser, Origins: []string{origin},
+			Hash: HashKey([]byte(text)), Prefix: PrefixOf(text), Kind: Browser, Origins: []string{origin},
 			Cell: NewCell(1, "acme", 0, NewTerms(&plan, suspended)),
 		}
 		book.Add(k, revokedAt, 0)

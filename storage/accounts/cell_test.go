@@ -19,7 +19,7 @@ func one(t *testing.T, plan Plan, lease int64) (*Book, *Key) {
 	c := NewCell(1, "acme", 0, NewTerms(&plan, false))
 	c.Begin(testMonth)
 	c.Open(testMonth, lease)
-	k := &Key{ID: 1, Hash: Hash{1}, Prefix: "tm_srv_000000000", Cell: c}
+	k := &Key{ID: 1, Hash: Hash{1}, Prefix: PrefixOf("tm_srv_000000000"), Cell: c}
 	b.Add(k, 0, 0)
 	return b, k
 }

@@ -72,6 +72,17 @@ var digitOf = func() (t [256]byte) {
 // Hash identifies a key. The key itself is never stored.
 type Hash [sha256.Size]byte
 
+// Prefix is the part of a key that people know it by.
+type Prefix [PrefixLen]byte
+
+// PrefixOf returns the prefix of a key, or of what is left of it.
+func PrefixOf(key string) (p Prefix) {
+	copy(p[:], key)
+	return p
+}
+
+func (p Prefix) String() string { return string(p[:]) }
+
 // HashKey returns the hash of a key's characters.
 func HashKey(key []byte) Hash { return sha256.Sum256(key) }
 

@@ -67,7 +67,7 @@ func TestMonthThatHasNotBegun(t *testing.T) {
 		b.SetAlive(now)
 		b.SetShared()
 		b.SetCutOff(cutOff)
-		k := &Key{ID: 1, Prefix: "tm_srv_000000000", Cell: NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p", MonthlyUnits: quota}, false))}
+		k := &Key{ID: 1, Prefix: PrefixOf("tm_srv_000000000"), Cell: NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p", MonthlyUnits: quota}, false))}
 		ticket := b.Admit(k, now)
 		if got := b.Reserve(&ticket, 1); got != want {
 			t.Errorf("a quota of %d, cut off %t: %d; want %d", quota, cutOff, got, want)
@@ -122,7 +122,7 @@ func TestCells(t *testing.T) {
 	one, two := NewCell(1, "one", 0, terms), NewCell(2, "two", 0, terms)
 	NewCell(3, "three", 0, terms) // without a key
 	for i, c := range []*Cell{one, two, one} {
-		b.Add(&Key{ID: uint64(i), Hash: Hash{byte(i)}, Prefix: fmt.Sprintf("tm_srv_%09d", i), Cell: c}, 0, 0)
+		b.Add(&Key{ID: uint64(i), Hash: Hash{byte(i)}, Prefix: PrefixOf(fmt.Sprintf("tm_srv_%09d", i)), Cell: c}, 0, 0)
 	}
 	for c := range b.Cells() {
 		times[c]++

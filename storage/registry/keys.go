@@ -132,7 +132,7 @@ func (r *Registry) generateKey(account uint64, kind accounts.Kind, label string,
 func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key {
 	k := &accounts.Key{
 		ID: record.ID, Hash: record.Hash, Cell: at.cell, Kind: record.Kind,
-		Origins: record.Origins, Prefix: record.Prefix, Label: record.Label,
+		Origins: record.Origins, Prefix: accounts.PrefixOf(record.Prefix), Label: record.Label,
 		CreatedAt: record.CreatedAt,
 	}
 
@@ -203,7 +203,7 @@ func (r *Registry) revoke(k *accounts.Key, at int64) {
 func recordOf(k *accounts.Key, revokedAt int64) storage.KeyRecord {
 	return storage.KeyRecord{
 		ID: k.ID, Account: k.Cell.ID, Hash: k.Hash, Kind: k.Kind, Origins: k.Origins,
-		Prefix: k.Prefix, Label: k.Label, CreatedAt: k.CreatedAt, RevokedAt: revokedAt,
+		Prefix: k.Prefix.String(), Label: k.Label, CreatedAt: k.CreatedAt, RevokedAt: revokedAt,
 	}
 }
 

@@ -100,7 +100,7 @@ func viewAccount(at *account) AccountView {
 
 func viewKey(k *accounts.Key) KeyView {
 	v := KeyView{
-		ID: keyID(k.ID), Prefix: k.Prefix, Kind: k.Kind.String(), Account: k.Cell.Name,
+		ID: keyID(k.ID), Prefix: k.Prefix.String(), Kind: k.Kind.String(), Account: k.Cell.Name,
 		Label: k.Label, AllowedOrigins: append([]string{}, k.Origins...), Status: "active",
 		CreatedAt: stamp(k.CreatedAt), RevokedAt: stampOrNull(k.RevokedAt()),
 	}
