@@ -95,6 +95,10 @@ func (l *loaded) check() {
 	l.refuse(l.checkArchive())
 	l.refuse(l.checkListen("listen", l.Listen))
 	l.refuse(l.checkListen("ops-listen", l.OpsListen))
+	if l.OpsListen == l.Listen && !strings.HasSuffix(l.Listen, ":0") { // two ports of the system's choice
+		l.refuse(fmt.Errorf("%sops-listen is %q, as listen is; give each an address of its own",
+			cmp.Or(l.placeOf("ops-listen"), l.placeOf("listen")), l.OpsListen))
+	}
 	l.refuse(l.checkTLS())
 	l.checkCluster()
 	if l.Prices.File != "" && l.Prices.URL != "" {
