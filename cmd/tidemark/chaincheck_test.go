@@ -93,10 +93,6 @@ func TestEndpointValues(t *testing.T) {
 	}
 
 	f(func(*EndpointConfig) {}, "", "")
-	f(func(e *EndpointConfig) { e.RequestsPerSecond = -0.5 }, "requests-per-second",
-		"chain 1, endpoint 2: requests-per-second is -0.5; allowed is 0 (none) or more")
-	f(func(e *EndpointConfig) { e.ComputeUnitsPerSecond = -1 }, "compute-units-per-second",
-		"chain 1, endpoint 2: compute-units-per-second is -1; allowed is 0 (none) or more")
 	f(func(e *EndpointConfig) { e.Roles = []string{"live", "backfill", "fallback"} }, "", "")
 	f(func(e *EndpointConfig) { e.Roles = []string{"live", "best"} }, "roles", `chain 1, endpoint 2: role "best"; allowed are`)
 	f(func(e *EndpointConfig) { e.Name = "a" }, "name", `chain 1, endpoint 2: the name "a" is that of endpoint 1 too`)

@@ -84,7 +84,7 @@ func showChains(w io.Writer, v *[]admin.ChainView) {
 	for i := range *v {
 		c := &(*v)[i]
 		writeRow(w, c.ChainID, c.Name, c.Status, c.Generation, c.LastIndexedBlock, c.ChainHeadBlock,
-			describeLag(c), orDash(&c.Reason))
+			describeLag(c), orDash(c.Reason))
 	}
 }
 

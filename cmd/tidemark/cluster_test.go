@@ -71,7 +71,8 @@ func (n *instance) tellsOf(role string) bool {
 	}
 
 	c := &chains[0]
-	return c.Role == role && c.Writer == "a" && c.Cut > 0 && *c.LagCuts == 0 && c.Snapshot != nil &&
+	return c.Role == role && c.Writer != nil && *c.Writer == "a" &&
+		c.Cut > 0 && *c.LagCuts == 0 && c.Snapshot != nil &&
 		strings.Contains(health, fmt.Sprintf(`"snapshot":{"cut":%d,"bytes":%d,`, c.Snapshot.Cut, c.Snapshot.Bytes))
 }
 

@@ -45,8 +45,8 @@ func showCluster(w io.Writer, v *[]admin.ClusterView) {
 			snapshot = fmt.Sprintf("cut %d, %d kB, %s", s.Cut, s.Bytes>>10, s.MadeAt.Format(time.RFC3339))
 		}
 
-		writeRow(w, c.ChainID, c.Name, c.Role, orDash(&c.Writer), c.Status, c.Cut, behind, snapshot,
-			orDash(&c.Reason))
+		writeRow(w, c.ChainID, c.Name, c.Role, orDash(c.Writer), c.Status, c.Cut, behind, snapshot,
+			orDash(c.Reason))
 	}
 }
 

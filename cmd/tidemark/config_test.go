@@ -150,6 +150,14 @@ func TestConfigRefuses(t *testing.T) {
 		checkRefused(t, text, want, environ...)
 	}
 
+	f("data = \"\"", `tidemark.toml:1: data is ""; allowed is a directory such as ./data`)
+	f("[prices]\nmarket-usd = nan", "tidemark.toml:2: prices.market-usd is NaN; allowed is a number from 0 on")
+	f("[prices]\npeg = -1", "tidemark.toml:2: prices.peg is -1; allowed is a number from 0 on")
+	f("[[chains]]\nid = 1\n[[chains.endpoints]]\nrequests-per-second = -0.5",
+		"tidemark.toml:4: chains[0].endpoints[0].requests-per-second is -0.5; allowed is a number from 0 on")
+	f("listen = \"127.0.0.1:81\"\nops-listen = \"127.0.0.1:81\"",
+		`tidemark.toml:2: ops-listen is "127.0.0.1:81", as listen is; give each an address of its own`)
+	f("listen = \"127.0.0.1:8081\"", `tidemark.toml:1: ops-listen is "127.0.0.1:8081", as listen is`)
 	f("listen = 5", "tidemark.toml:1: listen is 5; allowed is text")
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
 	f("[limits]\nfresh = \"1s\"", "tidemark.toml:2: unknown key limits.fresh; known are freshness, total-cap")

@@ -16,6 +16,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/edge"
+	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
 )
 
@@ -44,6 +45,7 @@ var bounds = []struct {
 	{"limits.connections-per-subnet", 1, edge.MaxConnections},
 	{"limits.unsent-bytes", 16 << 10, 64 << 20},
 	{"limits.reader-min-rate", 1, 1 << 30},
+	{"prices.median-minutes", 0, market.MinuteSlots - 1}, // a pool keeps no older closes
 	{"sim.positions", sim.MinPositions, sim.MaxPositions},
 	{"sim.pools", sim.MinPools, sim.MaxPools},
 	{"sim.days", sim.MinDays, sim.MaxDays},
@@ -87,9 +89,16 @@ func (l *loaded) check() {
 			l.placeOf("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
 	}
 
+	if l.Data == "" {
+		l.refuse(fmt.Errorf(`%sdata is ""; allowed is a directory such as ./data`, l.placeOf("data")))
+	}
 	l.refuse(l.checkArchive())
 	l.refuse(l.checkListen("listen", l.Listen))
 	l.refuse(l.checkListen("ops-listen", l.OpsListen))
+	if l.OpsListen == l.Listen && !strings.HasSuffix(l.Listen, ":0") { // two ports of the system's choice
+		l.refuse(fmt.Errorf("%sops-listen is %q, as listen is; give each an address of its own",
+			cmp.Or(l.placeOf("ops-listen"), l.placeOf("listen")), l.OpsListen))
+	}
 	l.refuse(l.checkTLS())
 	l.checkCluster()
 	if l.Prices.File != "" && l.Prices.URL != "" {

@@ -74,15 +74,8 @@ func (c *ChainConfig) checkEndpoints() (key string, err error) {
 func (c *ChainConfig) checkEndpoint(i int) (key string, err error) {
 	e := &c.Endpoints[i]
 	at := fmt.Sprintf("chain %d, endpoint %d", c.ID, i+1)
-	switch {
-	case !isURL(e.URL, "http", "https", "ws", "wss"):
+	if !isURL(e.URL, "http", "https", "ws", "wss") {
 		return "url", fmt.Errorf("%s: url is not an http, https, ws or wss URL", at)
-	case e.RequestsPerSecond < 0:
-		return "requests-per-second", fmt.Errorf("%s: requests-per-second is %g; allowed is 0 (none) or more",
-			at, e.RequestsPerSecond)
-	case e.ComputeUnitsPerSecond < 0:
-		return "compute-units-per-second", fmt.Errorf("%s: compute-units-per-second is %g; allowed is 0 (none) or more",
-			at, e.ComputeUnitsPerSecond)
 	}
 
 	for _, r := range e.Roles {

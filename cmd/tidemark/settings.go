@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -87,7 +88,7 @@ func (s setting) set(raw any) error {
 	case int64:
 		return s.setInt(v)
 	case float64:
-		if s.value.Kind() == reflect.Float64 {
+		if s.value.Kind() == reflect.Float64 && isAmount(v) {
 			s.value.SetFloat(v)
 			return nil
 		}
@@ -108,8 +109,10 @@ func (s setting) set(raw any) error {
 func (s setting) setInt(v int64) error {
 	switch s.value.Kind() {
 	case reflect.Float64:
-		s.value.SetFloat(float64(v))
-		return nil
+		if v >= 0 {
+			s.value.SetFloat(float64(v))
+			return nil
+		}
 	case reflect.Int, reflect.Int64:
 		isDuration := s.value.Type() == reflect.TypeFor[time.Duration]()
 		if v == 0 || v > 0 && !isDuration {
@@ -180,7 +183,7 @@ func parseAs(t reflect.Type, text string) (reflect.Value, error) {
 		out.SetUint(v)
 	case float64:
 		var v float64
-		v, err = strconv.ParseFloat(text, 64)
+		v, err = parseAmount(text)
 		out.SetFloat(v)
 	case market.Address:
 		var v market.Address
@@ -217,6 +220,19 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, err
 }
 
+// parseAmount reads a number that is an amount.
+func parseAmount(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil && !isAmount(v) {
+		err = fmt.Errorf("not an amount")
+	}
+	return v, err
+}
+
+// isAmount tells whether a number can be a setting: each is an amount, a rate or a
+// percentage, so that neither a negative one nor TOML's nan and inf has a meaning.
+func isAmount(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
+
 // allowed says what a setting takes: its own range, else what its type takes.
 func (s setting) allowed() string {
 	for _, w := range words {
@@ -247,7 +263,7 @@ func (s setting) allowed() string {
 	case int, int64, uint64:
 		return "allowed is a whole number from 0 on"
 	case float64:
-		return "allowed is a number"
+		return "allowed is a number from 0 on"
 	case market.Address:
 		return "allowed is 0x and 40 hex digits"
 	case []string:

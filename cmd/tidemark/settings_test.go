@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,9 +46,19 @@ func TestSettingKinds(t *testing.T) {
 	f(new(market.ChainID), "42161", "42161")
 
 	f(new(float64), 1.5, "1.5")
-	f(new(float64), int64(-2), "-2")
+	f(new(float64), int64(2), "2")
 	f(new(float64), "0.25", "0.25")
-	f(new(float64), "much", "! allowed is a number")
+
+	const amount = "! allowed is a number from 0 on"
+	f(new(float64), "much", amount)
+	f(new(float64), int64(-2), amount)
+	f(new(float64), -0.5, amount)
+	f(new(float64), math.NaN(), amount)
+	f(new(float64), math.Inf(1), amount)
+	f(new(float64), "-1", amount)
+	f(new(float64), "nan", amount)
+	f(new(float64), "inf", amount)
+
 	f(new(bool), true, "true")
 	f(new(bool), "true", "true")
 	f(new(bool), "yes", "! allowed are true and false")

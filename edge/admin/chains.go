@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"tidemark/rankings/market"
 	"tidemark/storage/registry"
@@ -16,13 +17,13 @@ type Chain struct {
 
 // ChainView is a chain as `chains list` shows it.
 type ChainView struct {
-	ChainID          uint64 `json:"chainId"`
-	Name             string `json:"name"`
-	Status           string `json:"status"`
-	Reason           string `json:"reason,omitempty"`
-	Generation       uint64 `json:"generation"`
-	LastIndexedBlock uint64 `json:"lastIndexedBlock"`
-	ChainHeadBlock   uint64 `json:"chainHeadBlock"`
+	ChainID          uint64  `json:"chainId"`
+	Name             string  `json:"name"`
+	Status           string  `json:"status"`
+	Reason           *string `json:"reason"` // why the status is not ok; null: it is
+	Generation       uint64  `json:"generation"`
+	LastIndexedBlock uint64  `json:"lastIndexedBlock"`
+	ChainHeadBlock   uint64  `json:"chainHeadBlock"`
 	// LagBlocks and LagSeconds are null until the chain's head has been seen.
 	LagBlocks  *uint64 `json:"lagBlocks"`
 	LagSeconds *int64  `json:"lagSeconds"`
@@ -72,23 +73,31 @@ func (s *Server) verify(r *http.Request) (any, error) {
 
 func (s *Server) findChain(text string) (market.ChainID, error) {
 	id, err := strconv.ParseUint(text, 10, 63)
-	enabled := ""
-	for _, c := range s.Chains {
+	enabled := make([]string, len(s.Chains))
+	for i, c := range s.Chains {
 		if err == nil && c.ID == market.ChainID(id) {
 			return c.ID, nil
 		}
-		enabled += " " + strconv.FormatUint(uint64(c.ID), 10)
+		enabled[i] = strconv.FormatUint(uint64(c.ID), 10)
 	}
 	return 0, refusal(registry.NotFound,
-		"chain %q is not enabled on this node; enabled are%s", text, enabled)
+		"chain %q is not enabled on this node; enabled are %s", text, strings.Join(enabled, ", "))
+}
+
+// orNull has a text that says nothing be null.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 func (s *Server) chainViews() []ChainView {
 	board := s.Board.Load()
 	views := make([]ChainView, len(s.Chains))
 	for i, c := range s.Chains {
-		v := ChainView{ChainID: uint64(c.ID), Name: c.Name}
-		v.Status, v.Reason = s.Health(c.ID)
+		status, reason := s.Health(c.ID)
+		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: status, Reason: orNull(reason)}
 
 		// A chain is on the board once its actor has started.
 		if on, ok := board.Chain(c.ID); ok {

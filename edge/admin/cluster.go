@@ -9,12 +9,12 @@ import (
 
 // ClusterView is a chain as `cluster status` shows it.
 type ClusterView struct {
-	ChainID uint64 `json:"chainId"`
-	Name    string `json:"name"`
-	Role    string `json:"role"` // of this node
-	Writer  string `json:"writer,omitempty"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason,omitempty"`
+	ChainID uint64  `json:"chainId"`
+	Name    string  `json:"name"`
+	Role    string  `json:"role"`   // of this node
+	Writer  *string `json:"writer"` // null while none is heard of
+	Status  string  `json:"status"`
+	Reason  *string `json:"reason"` // why the status is not ok; null: it is
 
 	Cut uint64 `json:"cut"`
 	// LagCuts and LagMilliseconds are null while no writer is heard of.
@@ -85,13 +85,14 @@ func (s *Server) clusterViews() ([]ClusterView, error) {
 	for i, c := range s.Chains {
 		v := &views[i]
 		v.ChainID, v.Name = uint64(c.ID), c.Name
-		v.Status, v.Reason = s.Health(c.ID)
+		status, reason := s.Health(c.ID)
+		v.Status, v.Reason = status, orNull(reason)
 		if on, ok := board.Chain(c.ID); ok {
 			v.Role = on.Status.Role.String()
 		}
 
 		m, _ := s.Membership(c.ID)
-		v.Writer, v.Cut = m.Writer, m.Cut
+		v.Writer, v.Cut = orNull(m.Writer), m.Cut
 		if m.Writer != "" {
 			v.LagCuts, v.LagMilliseconds = &m.LagCuts, &m.LagMillis
 		}

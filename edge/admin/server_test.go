@@ -220,7 +220,7 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/keys/key_1/revoke", "", 200, `"status":"revoked"`)
 
 	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"down","reason":"no ranking has been published yet"`)
-	f("POST", "/chains/7/resync", "", 404, `chain \"7\" is not enabled on this node; enabled are 1 42161`)
+	f("POST", "/chains/7/resync", "", 404, `chain \"7\" is not enabled on this node; enabled are 1, 42161`)
 	f("POST", "/chains/1/resync", "", 200, `"chainId":1`)
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
 	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)

@@ -153,10 +153,10 @@ func TestClusterViews(t *testing.T) {
 	}
 
 	down := `"status":"down","reason":"no ranking has been published yet",`
-	f(`"role":"",` + down + `"cut":0,"lagCuts":null,"lagMilliseconds":null,"snapshot":null`)
+	f(`"role":"","writer":null,` + down + `"cut":0,"lagCuts":null,"lagMilliseconds":null,"snapshot":null`)
 	s.Board.SetStatus(1, rankings.ChainStatus{Role: rankings.Follower})
 	member = rankings.Membership{Cut: 40, LagCuts: 3, LagMillis: 1500}
-	f(`"role":"follower",` + down + `"cut":40,"lagCuts":null,"lagMilliseconds":null,"snapshot":null`)
+	f(`"role":"follower","writer":null,` + down + `"cut":40,"lagCuts":null,"lagMilliseconds":null,"snapshot":null`)
 	member.Writer = "a"
 	f(`"role":"follower","writer":"a",` + down + `"cut":40,"lagCuts":3,"lagMilliseconds":1500,"snapshot":null`)
 	member.Snapshot = rankings.ChainSnapshot{Cut: 32, Bytes: 12345, MadeAt: 1_700_000_000_123}

@@ -33,8 +33,8 @@ type Config struct {
 
 	// Frozen: the head stays at the end of the history.
 	Frozen bool
-	// Every is how often a frozen chain confirms its head, and the least time
-	// that live blocks are gathered into a span; 0 is 2 s.
+	// Every is how often a chain without a new block confirms its head, and the least
+	// time that live blocks are gathered into a span; 0 is 2 s.
 	Every time.Duration
 	// BlockTime is the pace of the chain, and LivePace what an action takes
 	// after the history; 0 is the chain's own, or 12 s.

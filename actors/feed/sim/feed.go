@@ -21,8 +21,10 @@ type Feed struct {
 	once  sync.Once
 	*plan // made by ready
 
-	paced time.Time // of the last answer that had all there was; zero after others
-	wake  chan struct{}
+	// paced is when the last span was given that had all there was; zero after others.
+	// confirmed is when the head was last confirmed.
+	paced, confirmed time.Time
+	wake             chan struct{}
 
 	mu     sync.Mutex
 	reorgs []uint64 // first blocks of the reorganisations so far
@@ -97,26 +99,30 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	at := c.Anchors[0]
 	head := f.headAt(max(f.headNumber(now), at.Number)) // a clock may step back
 	step := feed.Step{Head: head, Finalized: f.finalAt(head.Number)}
-	f.paced = time.Time{}
 
 	switch {
 	case !f.isOnChain(at):
+		f.paced = time.Time{}
 		if step.RevertTo = f.newestCommon(c.Anchors); step.RevertTo == nil {
 			return step, feed.ErrTooDeep
 		}
 	case at.Number == head.Number:
-		step.Confirmed, f.paced = now, now
+		step.Confirmed, f.confirmed = now, now
+		if f.paced.IsZero() {
+			f.paced = now
+		}
 	default:
+		f.paced = time.Time{}
 		step.Span = f.makeSpan(c.State, at, head)
 		if step.Span.To == head.Number {
-			step.SpanConfirmed, f.paced = now, now
+			step.SpanConfirmed, f.paced, f.confirmed = now, now, now
 		}
 	}
 	return step, nil
 }
 
 // awaitHead returns at once when there is a span or a revert to give, else when
-// the next block is due, or a frozen chain's next confirmation.
+// the next block or the next confirmation is due.
 func (f *Feed) awaitHead(ctx context.Context, at market.Head) (now time.Time, err error) {
 	for {
 		now = f.cfg.Now()
@@ -146,9 +152,17 @@ func (f *Feed) dueTime(at market.Head, head uint64) time.Time {
 	if f.paced.IsZero() || at.Number+confirmations < head {
 		return time.Time{}
 	}
-	due := f.paced.Add(f.cfg.Every)
-	if next := f.blockTime(at.Number + 1); !f.cfg.Frozen && next.After(due) {
-		return next
+
+	due := f.confirmed.Add(f.cfg.Every)
+	if f.cfg.Frozen {
+		return due
+	}
+	span := f.paced.Add(f.cfg.Every)
+	if next := f.blockTime(at.Number + 1); next.After(span) {
+		span = next
+	}
+	if span.Before(due) {
+		return span
 	}
 	return due
 }

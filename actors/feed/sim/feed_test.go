@@ -98,6 +98,29 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
+// A block that stays the head is confirmed again and again until the next one is due, which
+// does not come later for it.
+func TestLiveConfirms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig(1, 60, 12, 2)
+		cfg.Frozen, cfg.Now, cfg.Every = false, time.Now, 5*time.Second
+		cfg.Genesis = time.Now().Unix() - 2*day - 1800
+		g := grow(t, cfg)
+		g.nextBlock(t)
+
+		start, head := time.Now(), g.Head()
+		for _, after := range []time.Duration{5 * time.Second, 10 * time.Second, 12 * time.Second} {
+			step, err := g.Next(t.Context(), feed.Cursor{Anchors: g.Anchors(), State: g.Freeze()})
+			if waited := time.Since(start); err != nil || waited != after {
+				t.Fatalf("an answer after %s, %v; want one after %s", waited, err, after)
+			}
+			if next := after == 12*time.Second; next != (step.Span != nil) || next == step.Confirmed.Equal(time.Now()) {
+				t.Errorf("after %s block %d is answered %+v", after, head.Number, step)
+			}
+		}
+	})
+}
+
 func TestLive(t *testing.T) {
 	f := func(chain market.ChainID, blocks uint64, pace time.Duration) {
 		t.Helper()
@@ -110,7 +133,7 @@ func TestLive(t *testing.T) {
 			events := g.events
 			for range 200 {
 				before, start := g.Head(), time.Now()
-				g.step(t)
+				g.nextBlock(t)
 				if got := g.Head().Number - before.Number; got != blocks || time.Since(start) != pace {
 					t.Fatalf("chain %d: %d blocks after %s; want %d after %s", chain, got, time.Since(start), blocks, pace)
 				}
@@ -139,7 +162,7 @@ func TestClockStepsBack(t *testing.T) {
 
 		late = 0
 		head, start := g.Head(), time.Now()
-		g.step(t)
+		g.nextBlock(t)
 		if g.Head().Number != head.Number+1 || time.Since(start) < 59*time.Minute {
 			t.Errorf("block %d followed %d after %s; want the next block after an hour",
 				g.Head().Number, head.Number, time.Since(start))

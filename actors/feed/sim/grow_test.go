@@ -93,6 +93,14 @@ func (g *grown) step(t testing.TB) bool {
 	return step.Span != nil && step.Span.To < step.Head.Number
 }
 
+// nextBlock takes steps until the head moves.
+func (g *grown) nextBlock(t testing.TB) {
+	t.Helper()
+	for head := g.Head(); g.Head() == head; {
+		g.step(t)
+	}
+}
+
 func (g *grown) apply(t testing.TB, s *market.Span) {
 	t.Helper()
 	pieces := []market.Span{*s}

@@ -1,7 +1,7 @@
 // The TypeScript client against a node, and every TypeScript block of the guides.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -12,20 +12,22 @@ import { startNode } from "./harness.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../../..");
-const client = join(root, "edge/client/ts/src/index.ts");
+const client = join(root, "edge/client/ts");
 
 let node, dir, lib;
 
-/** Bundle a program for Node, with the client under its name. */
+/** Bundle a program for Node, beside the client as npm installs it from a folder. */
 async function bundle(code, name) {
   const [source, out] = [join(dir, `${name}.ts`), join(dir, `${name}.mjs`)];
   writeFileSync(source, code);
-  await build({ entryPoints: [source], outfile: out, bundle: true, platform: "node", format: "esm", target: "node20", alias: { "tidemark-client": client }, logLevel: "silent" });
+  await build({ entryPoints: [source], outfile: out, bundle: true, platform: "node", format: "esm", target: "node20", logLevel: "silent" });
   return out;
 }
 
 before(async () => {
   dir = mkdtempSync(join(tmpdir(), "tm-ts-"));
+  mkdirSync(join(dir, "node_modules"));
+  symlinkSync(client, join(dir, "node_modules/tidemark-client"));
   [node, lib] = await Promise.all([
     startNode({ TIDEMARK_SIM_POSITIONS: "300", TIDEMARK_SIM_DAYS: "10" }),
     bundle('export * from "tidemark-client";', "lib").then((path) => import(pathToFileURL(path))),
