@@ -138,8 +138,9 @@ func sumCounter(before, after map[string]float64, counter string) float64 {
 // countNativeMoves waits until the chains have refreshed as often as the settings
 // say, and returns how often a native price was another than at the look before.
 func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
-	const every = 250 * time.Millisecond // several looks at a generation
-	const patience = 4                   // times what the refreshes should take
+	// Several looks at a generation: what answering them takes counts as the refreshes'.
+	const every = time.Second
+	const patience = 4 // times what the refreshes should take
 	limit := patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

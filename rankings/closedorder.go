@@ -67,13 +67,17 @@ type closedEdit struct {
 	order *block.Order
 	ids   []uint32
 	gone  []uint32
-	come  []closedRow
+	come  []comingRow
 }
 
-// closedRow is a row that comes into an order before an index.
-type closedRow struct {
+// comingRow is a row that comes into an order before an index.
+type comingRow struct {
 	key     uint64
 	row, at uint32
+}
+
+func compareComing(a, b comingRow) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
 }
 
 // leafOf returns the indexes of the leaf that a row with a key belongs to.
@@ -104,15 +108,13 @@ func (e *closedEdit) insert(key uint64, row uint32) {
 		}
 		return other > row
 	})
-	e.come = append(e.come, closedRow{key, row, uint32(from + at)})
+	e.come = append(e.come, comingRow{key, row, uint32(from + at)})
 }
 
 // apply changes the order in place, if there is room.
 func (e *closedEdit) apply() []uint32 {
 	slices.Sort(e.gone)
-	slices.SortFunc(e.come, func(a, b closedRow) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
-	})
+	slices.SortFunc(e.come, compareComing)
 	for i, removed := 0, 0; i < len(e.come); i++ {
 		for removed < len(e.gone) && e.gone[removed] < e.come[i].at {
 			removed++
@@ -138,15 +140,23 @@ func removeAt(ids, gone []uint32) []uint32 {
 	return ids[:to]
 }
 
-// spareClosed is the room for rows that close before an order moves to other memory.
-const spareClosed = 1 << 12
+// spareRows is the room for rows that come before an order moves to other memory.
+const spareRows = 1 << 12
+
+// keep copies an order to where it is kept.
+func keep(to *[]uint32, ids []uint32) {
+	if cap(*to) < len(ids) {
+		*to = make([]uint32, 0, len(ids)+spareRows)
+	}
+	*to = append((*to)[:0], ids...)
+}
 
 // insertAt inserts rows, whose indexes ascend. Those from the last one on move first, so
 // that each element moves once.
-func insertAt(ids []uint32, come []closedRow) []uint32 {
+func insertAt(ids []uint32, come []comingRow) []uint32 {
 	end, n := len(ids), len(ids)+len(come)
 	if n > cap(ids) {
-		ids = append(make([]uint32, 0, n+spareClosed), ids...)
+		ids = append(make([]uint32, 0, n+spareRows), ids...)
 	}
 
 	ids = ids[:n]

@@ -27,10 +27,10 @@ func TestEditsOfAnOrder(t *testing.T) {
 			t.Fatalf("without %v it is %v; want %v", gone, ids, want)
 		}
 
-		var come []closedRow
+		var come []comingRow
 		for i := 0; i <= len(ids); i++ {
 			for range r.IntN(3) {
-				come = append(come, closedRow{row: 100 + uint32(len(come)), at: uint32(i)})
+				come = append(come, comingRow{row: 100 + uint32(len(come)), at: uint32(i)})
 			}
 		}
 		was := slices.Clone(ids)

@@ -75,6 +75,8 @@ func (f *columnBuilder) takeKept() {
 	}
 
 	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
+	f.openIDs.by, f.prev.columns.openIDs.by = f.prev.columns.openIDs.by, openIDs{}.by
+	f.openIDs.changed = make([]uint64, len(f.open.Words()))
 	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
 	if !f.kept.resize(f.open.Words()) {
 		f.kept = f.kept.moved(f.open, f.pause)
@@ -158,6 +160,7 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	if todo != open {
 		f.copyOpen(n)
 	}
+	f.openIDs.changed[w] = todo
 	f.valued.Words()[w] = old.valued.Words()[w]&open&^todo | f.renew(first, todo, open, kept)
 	f.copySteady(first, end, n)
 }
@@ -284,12 +287,11 @@ func rangeHolds(p *market.Position, tick int32) bool {
 
 // fillWritten fills the rows of a chunk from their records, which it reads ahead together.
 func (f *columnBuilder) fillWritten(first, end uint32) {
-	before := uint32(0)
+	before, w := uint32(0), first/market.ChunkLen
 	if f.prev != nil {
 		before = f.prev.State.Positions.Len()
+		f.openIDs.changed[w] = math.MaxUint64
 	}
-
-	w := first / market.ChunkLen
 	f.chunkKept = f.kept.of(w, bits.OnesCount64(f.open.Words()[w]))
 	f.ranker.ReadAhead(first)
 

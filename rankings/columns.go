@@ -23,6 +23,7 @@ type columns struct {
 	pendingFees                 []float64
 	mintedAt                    []uint32
 	kept                        keptRows // empty once the next generation has taken it
+	openIDs                     openIDs
 
 	// By place among the closed positions.
 	closedPnl []float64

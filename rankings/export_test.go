@@ -20,7 +20,7 @@ func ColumnsDiff(a, b *View) string {
 			if diff := keptDiff(a.columns, b.columns); diff != "" {
 				return name + diff
 			}
-		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs":
+		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs", "openIDs":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff
@@ -103,6 +103,15 @@ func OrdersDiff(a, b *View) string {
 		}
 	}
 	return ""
+}
+
+// SwapOpen swaps the first and the last row in what a view keeps of the orders of open
+// positions, from which the next generation makes its own.
+func SwapOpen(v *View) {
+	for _, ids := range v.columns.openIDs.by {
+		last := len(ids) - 1
+		ids[0], ids[last] = ids[last], ids[0]
+	}
 }
 
 // LeafDiff describes the first row that a run places in another leaf than the one that has it;

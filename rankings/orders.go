@@ -60,10 +60,26 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 		return o.rows, func(i int) uint64 { return o.view.sortKey(id, o.rows[i]) }
 	}
 
-	if id == closedPnl || id == closedAge {
+	switch id {
+	case openROI, openPnl, openValue:
+		return o.buildOpen(id)
+	case closedPnl, closedAge:
 		return o.buildClosed(id)
 	}
 	return o.sortRows(id)
+}
+
+// buildOpen repairs the order of the generation before, if it has one.
+func (o *orderBuilder) buildOpen(id orderID) (ids []uint32, key func(i int) uint64) {
+	if ids = repairOpen(o.view, id, o.pause); ids == nil {
+		ids, key = o.sortRows(id)
+		keep(o.view.columns.openIDs.at(id), ids)
+		o.pause()
+		return ids, key
+	}
+
+	o.choosePlaces(id) // for the orders after it
+	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
 }
 
 // buildClosed repairs the order of the generation before, if it has one.
@@ -71,7 +87,7 @@ func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) ui
 	if ids = repairClosed(o.prev, o.view, id, o.pause); ids == nil {
 		o.wide = true
 		ids, key = o.sortRows(id)
-		*o.view.columns.closedIDs.at(id) = append(make([]uint32, 0, len(ids)+spareClosed), ids...)
+		keep(o.view.columns.closedIDs.at(id), ids)
 		o.pause()
 		return ids, key
 	}

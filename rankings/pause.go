@@ -20,9 +20,9 @@ const strideColdRows = 1 << 9
 
 // inTurns returns compare with a pause after every strideColdRows-th call, for
 // sorts and merges of an index.
-func inTurns(compare func(a, b uint32) int, pause func()) func(a, b uint32) int {
+func inTurns[T any](compare func(a, b T) int, pause func()) func(a, b T) int {
 	calls := 0
-	return func(a, b uint32) int {
+	return func(a, b T) int {
 		if calls++; calls%strideColdRows == 0 {
 			pause()
 		}

@@ -55,7 +55,7 @@ func checkOwner(row, n uint32) error {
 func (c *checker) countTransaction(key, value []byte) error {
 	var t market.Transaction
 	dec := field.Reader(value)
-	seriesFor(ledger.Transactions).decode(key, &dec, &t)
+	seriesFor(ledger.Transactions).decode(key, new(bigEndian), &dec, &t)
 	if err := dec.Done(); err != nil {
 		return err
 	}

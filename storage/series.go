@@ -83,9 +83,10 @@ func (s *series[E]) appendKey(dst []byte, chain market.ChainID, entry *E) []byte
 	return k.buf
 }
 
-// decode reads an entry from its key and from c, which holds its record.
-func (s *series[E]) decode(key []byte, c *field.Coder, entry *E) {
-	s.key(&bigEndian{buf: key[len(key)-s.tail:], read: true}, entry)
+// decode reads an entry from its key by k, and from c, which holds its record.
+func (s *series[E]) decode(key []byte, k *bigEndian, c *field.Coder, entry *E) {
+	*k = bigEndian{buf: key[len(key)-s.tail:], read: true}
+	s.key(k, entry)
 	s.record(c, entry)
 }
 
@@ -173,6 +174,7 @@ type Series[E any] struct {
 	started   bool
 	key       []byte // a buffer for backTo
 	entry     E
+	k         bigEndian
 	c         field.Coder
 	err       error
 }
@@ -202,7 +204,7 @@ func (r *Series[E]) decodeEntry() bool {
 	var zero E
 	r.entry = zero
 	r.c = field.Reader(r.it.Value())
-	r.of.decode(r.it.Key(), &r.c, &r.entry)
+	r.of.decode(r.it.Key(), &r.k, &r.c, &r.entry)
 	if err := r.c.Done(); err != nil {
 		r.err = r.s.reportDamage(r.chain, r.of.name, fmt.Errorf("key %x: %w", r.it.Key(), err))
 		return false

@@ -127,7 +127,7 @@ func (s *Pages) positionSeries(
 
 	var kept chart.PositionRecords
 	var err error
-	if kept.History, err = s.changes(st, i); err != nil {
+	if kept.History, err = s.changes(st, i, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	if kept.Lower, err = s.outside(st, p, p.TickLower, p.LowerSlot, step, begin, end); err != nil {
@@ -142,14 +142,17 @@ func (s *Pages) positionSeries(
 	return t.Position(i, &kept), nil
 }
 
-// changes returns what happened to position i, which most positions need the store for.
-func (s *Pages) changes(st *market.State, i uint32) (*chart.History, error) {
+// changes returns what happened to position i, for a series from an interval to another.
+// Most positions need the store for it.
+func (s *Pages) changes(
+	st *market.State, i uint32, step chart.Step, from, to uint32,
+) (*chart.History, error) {
 	p := st.Positions.At(i)
-	if h, ok := chart.HistoryOfMint(st, p); ok {
+	if h, ok := chart.HistoryOfMint(st, p, step, from, to); ok {
 		return h, nil
 	}
 
-	h := chart.NewHistory(p)
+	h := chart.NewHistory(p, step, from, to)
 	it := s.transactions(st, i, storage.OldestFirst)
 	defer it.Close()
 	for it.Next() {

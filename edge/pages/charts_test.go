@@ -180,7 +180,7 @@ func everyRecord(
 	t.Helper()
 	st, today := v.State, market.DayOf(v.State.Now())
 	at := st.Positions.At(i)
-	kept := &chart.PositionRecords{History: chart.NewHistory(at)}
+	kept := &chart.PositionRecords{History: chart.NewHistory(at, step, 0, step.Of(st.Now()))}
 	it := p.transactions(st, i, storage.OldestFirst)
 	defer it.Close()
 	for it.Next() {

@@ -21,23 +21,30 @@ import (
 // which is right to a raw unit. It says nothing across a time without
 // liquidity: of a reopened position, the fees that were uncollected on days
 // before it was closed are not known, and what needs them is null.
+//
+// A series only asks how things stood when an interval ended. So the changes of
+// one interval are one, and so are all of them before the series begins. What
+// they add to the growth inside is added up.
 
-// History is what the transactions of one position did to it, one after the
-// other, oldest first.
+// History is what the transactions of one position did to it in each interval, oldest
+// first.
 type History struct {
 	position  *market.Position
+	step      Step
+	from      uint32
 	changes   []change
 	sum       flows
 	liquidity clmath.U128
 }
 
-// change is what one transaction did to a position.
+// change is what the transactions of one interval did to a position.
 type change struct {
-	time   int64
-	after  clmath.U128    // liquidity
-	paid   [2]clmath.U256 // fees
-	inside [2]clmath.U256 // fee growth between the position's ticks
+	at     uint32         // number of the interval
 	known  bool           // inside is
+	gap    bool           // the position had no liquidity before one of them
+	after  clmath.U128    // liquidity
+	grown  [2]clmath.U256 // fee growth inside since the change before, without a gap
+	inside [2]clmath.U256 // fee growth between the position's ticks
 	flow   flows
 }
 
@@ -48,22 +55,26 @@ type flows struct {
 	gasUnknown                      bool
 }
 
-// NewHistory returns the history of a position to which nothing was added yet.
-func NewHistory(p *market.Position) *History {
-	return &History{position: p, changes: make([]change, 0, p.Entries)}
+// NewHistory returns the history of a position to which nothing was added yet, for a
+// series from an interval to another.
+func NewHistory(p *market.Position, step Step, from, to uint32) *History {
+	most := min(p.Entries, max(to+1, from)-from)
+	return &History{position: p, step: step, from: from, changes: make([]change, 0, most)}
 }
 
 // HistoryOfMint returns the history of an open position that was minted and not touched
 // since: its record has all of it. ok is false for any other position.
-func HistoryOfMint(st *market.State, p *market.Position) (h *History, ok bool) {
+func HistoryOfMint(
+	st *market.State, p *market.Position, step Step, from, to uint32,
+) (h *History, ok bool) {
 	if p.Entries != 1 || !p.IsOpen() {
 		return nil, false
 	}
 
-	h = NewHistory(p)
+	h = NewHistory(p, step, from, to)
 	sums := st.Sums(p)
 	h.changes = append(h.changes, change{
-		time: int64(p.MintedAt), after: p.Liquidity(),
+		at: max(from, step.Of(int64(p.MintedAt))), after: p.Liquidity(),
 		flow: flows{
 			deposited: [2]clmath.U256{sums.Deposited0, sums.Deposited1},
 			withdrawn: [2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1},
@@ -77,18 +88,36 @@ func HistoryOfMint(st *market.State, p *market.Position) (h *History, ok bool) {
 // Add takes the next transaction.
 func (h *History) Add(t *market.Transaction) {
 	h.sum.add(t)
-	h.liquidity, _ = h.liquidity.Apply(t.LiquidityDelta)
+	before := h.liquidity
+	h.liquidity, _ = before.Apply(t.LiquidityDelta)
 
-	// A transfer changes nothing but gas, and ends no interval of fees.
+	// A transfer changes nothing but gas, and pays out no fees.
 	if n := len(h.changes); t.Type == market.Transfer && n > 0 {
 		last := &h.changes[n-1].flow
 		last.gasWei, last.gasUnknown = h.sum.gasWei, h.sum.gasUnknown
 		return
 	}
-	h.changes = append(h.changes, change{
-		time: t.Time, after: h.liquidity, flow: h.sum,
-		paid: [2]clmath.U256{t.Fees0, t.Fees1},
-	})
+
+	at := max(h.from, h.step.Of(t.Time))
+	if n := len(h.changes); n == 0 || h.changes[n-1].at != at {
+		h.changes = append(h.changes, change{at: at})
+	}
+	last := &h.changes[len(h.changes)-1]
+	last.after, last.flow = h.liquidity, h.sum
+	if len(h.changes) > 1 {
+		last.grow(before, &t.Fees0, &t.Fees1)
+	}
+}
+
+// grow adds the growth inside that paid these fees to the liquidity before a transaction.
+func (c *change) grow(before clmath.U128, fees0, fees1 *clmath.U256) {
+	if c.gap = c.gap || before.IsZero(); c.gap {
+		return
+	}
+	for leg, fees := range [2]*clmath.U256{fees0, fees1} {
+		growth := clmath.GrowthOf(fees, before)
+		c.grown[leg].Add(&c.grown[leg], &growth)
+	}
 }
 
 func (f *flows) add(t *market.Transaction) {
@@ -122,12 +151,11 @@ func (h *History) findInside() {
 
 	for k := n - 1; k > 0; k-- {
 		before, after := &h.changes[k-1], &h.changes[k]
-		if !after.known || before.after.IsZero() {
-			continue
+		if !after.known || after.gap {
+			return
 		}
 		for leg := range before.inside {
-			growth := clmath.GrowthOf(&after.paid[leg], before.after)
-			before.inside[leg].Sub(&after.inside[leg], &growth)
+			before.inside[leg].Sub(&after.inside[leg], &after.grown[leg])
 		}
 		before.known = true
 	}

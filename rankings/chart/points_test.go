@@ -111,7 +111,7 @@ func lived() (h *handmade, r *Records, kept *PositionRecords) {
 		})
 	}
 	kept = &PositionRecords{
-		History: NewHistory(h.positions.At(p)),
+		History: NewHistory(h.positions.At(p), Daily, 0, today),
 		Lower:   []Outside{{today - 5, units(7), units(1)}, {today - 2, units(17), units(1)}},
 		Upper:   []Outside{{today - 4, units(3), units(2)}},
 		Native:  quotes(6)[1],
@@ -234,7 +234,7 @@ func TestEndsOfASeries(t *testing.T) {
 	f("closed on the first day of the range", today-2, closedAt(2), today-2, 1)
 	f("closed the day before", today-1, closedAt(2), today-1, 0)
 	f("without a history", today-5, func(h *handmade, kept *PositionRecords) {
-		kept.History = NewHistory(h.positions.At(0))
+		kept.History = NewHistory(h.positions.At(0), Daily, 0, today)
 	}, 0, -1)
 }
 

@@ -90,16 +90,18 @@ func (t *Timeline) Position(i uint32, r *PositionRecords) PositionPoints {
 	}
 
 	lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
+	past := positionEnd{
+		st: t.st, p: p, step: t.step,
+		sqrtLower: clmath.SqrtPriceAtTick(p.TickLower), sqrtUpper: clmath.SqrtPriceAtTick(p.TickUpper),
+	}
 	at := 0
 	for number := begin; number < end; number++ {
-		for at+1 < len(changes) && t.step.Of(changes[at+1].time) <= number {
+		for at+1 < len(changes) && changes[at+1].at <= number {
 			at++
 		}
-		past := positionEnd{
-			st: t.st, p: p, step: t.step, end: &t.ends[number-t.first], change: &changes[at],
-			lower: lower.writtenBy(number), upper: upper.writtenBy(number),
-			nativeUsd: r.Native[number-t.from].Usd,
-		}
+		past.end, past.change = &t.ends[number-t.first], &changes[at]
+		past.lower, past.upper = lower.writtenBy(number), upper.writtenBy(number)
+		past.nativeUsd = r.Native[number-t.from].Usd
 		f := past.figures()
 		out.Points = append(out.Points, pointOf(&f))
 	}
@@ -136,13 +138,14 @@ func (o *outside) writtenBy(number uint32) *Outside {
 
 // positionEnd is one position at the end of one interval that is over.
 type positionEnd struct {
-	st           *market.State
-	p            *market.Position
-	step         Step
-	end          *pricedEnd
-	change       *change // the newest one by then
-	lower, upper *Outside
-	nativeUsd    float64
+	st                   *market.State
+	p                    *market.Position
+	step                 Step
+	sqrtLower, sqrtUpper clmath.U256 // the prices of its ticks
+	end                  *pricedEnd
+	change               *change // the newest one by then
+	lower, upper         *Outside
+	nativeUsd            float64
 }
 
 // figures returns what the row would have said at the interval's end and prices.
@@ -165,9 +168,8 @@ func (d *positionEnd) figures() value.Figures {
 // change.known vouches for.
 func (d *positionEnd) computeHoldings() (principal, owed [2]clmath.U256) {
 	p, e, liquidity := d.p, d.end, d.change.after
-	sqrtLower, sqrtUpper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
 	principal[0], principal[1] = clmath.Principal(e.Tick, &e.Close, p.TickLower, p.TickUpper,
-		&sqrtLower, &sqrtUpper, liquidity, false)
+		&d.sqrtLower, &d.sqrtUpper, liquidity, false)
 
 	inside0 := clmath.FeeGrowthInside(e.Tick, p.TickLower, p.TickUpper, &e.FeeGrowthGlobal0X128,
 		&d.lower.FeeGrowthOutside0X128, &d.upper.FeeGrowthOutside0X128)

@@ -9,6 +9,7 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 )
 
 // TestHistoryOfMint: what the record of a position says that was minted and not touched since is
@@ -18,7 +19,9 @@ func TestHistoryOfMint(t *testing.T) {
 	minted := 0
 	for i := range m.st.Positions.Len() {
 		p := m.st.Positions.At(i)
-		h, ok := HistoryOfMint(m.st, p)
+		line := m.timeline(p.Pool)
+		from, to := line.PositionPast(i)
+		h, ok := HistoryOfMint(m.st, p, m.step, from, to)
 		if want := p.Entries == 1; ok != want {
 			t.Fatalf("position %d of %d entries, open %t: %t", p.ID, p.Entries, p.IsOpen(), ok)
 		}
@@ -27,7 +30,7 @@ func TestHistoryOfMint(t *testing.T) {
 		}
 
 		minted++
-		want := m.records(i, m.timeline(p.Pool)).History
+		want := m.records(i, line).History
 		if !slices.Equal(h.changes, want.changes) {
 			t.Errorf("position %d: %+v; its transaction says %+v", p.ID, h.changes, want.changes)
 		}
@@ -36,7 +39,7 @@ func TestHistoryOfMint(t *testing.T) {
 		t.Errorf("only %d positions were minted and not touched since", minted)
 	}
 
-	if _, ok := HistoryOfMint(m.st, &market.Position{Entries: 1, Closed: true}); ok {
+	if _, ok := HistoryOfMint(m.st, &market.Position{Entries: 1, Closed: true}, Daily, 0, 0); ok {
 		t.Error("a closed position's record has the history of a mint")
 	}
 }
@@ -164,12 +167,57 @@ func TestHoursHoldWhatWasSeen(t *testing.T) {
 	}
 }
 
+// TestMergedChanges: at the end of an interval a position stands as after the last of its
+// transactions by then, whether those before it are told apart or not.
+func TestMergedChanges(t *testing.T) {
+	m := playMarket(t, 0)
+	merged, gaps := 0, 0
+	for i := range m.st.Positions.Len() {
+		p := m.st.Positions.At(i)
+		end := storage.End(m.st.Head.Number)
+		entries := all(m, m.store.Transactions(m.st.Chain, i, storage.Place{}, end, storage.OldestFirst))
+		from, to := Daily.Of(int64(p.MintedAt))+1, Daily.Of(m.st.Now())
+		apart, daily := NewHistory(p, 1, 0, 0), NewHistory(p, Daily, from, to)
+		for k := range entries {
+			apart.Add(&entries[k])
+			daily.Add(&entries[k])
+		}
+		apart.findInside()
+		daily.findInside()
+
+		var want []change
+		for _, c := range apart.changes {
+			c.at = max(from, Daily.Of(int64(c.at)))
+			if n := len(want); n > 0 && want[n-1].at == c.at {
+				merged++
+				want = want[:n-1]
+			}
+			want = append(want, c)
+		}
+		for k, got := range daily.changes {
+			if got.gap {
+				gaps++
+			}
+			got.gap, got.grown = want[k].gap, want[k].grown
+			if got != want[k] {
+				t.Errorf("position %d, interval %d: %+v; want %+v", p.ID, got.at, got, want[k])
+			}
+		}
+		if len(want) != len(daily.changes) {
+			t.Errorf("position %d has %d changes; want %d", p.ID, len(daily.changes), len(want))
+		}
+	}
+	if merged < 100 || gaps == 0 {
+		t.Errorf("only %d changes were merged, and %d had a gap", merged, gaps)
+	}
+}
+
 // TestTransferFirst: a history that begins with a transfer, as one that was cut, has it
 // as its first change.
 func TestTransferFirst(t *testing.T) {
-	h := NewHistory(&market.Position{})
-	h.Add(&market.Transaction{Type: market.Transfer, Time: 7, GasUnknown: true})
-	if len(h.changes) != 1 || h.changes[0].time != 7 || !h.changes[0].flow.gasUnknown {
+	h := NewHistory(&market.Position{}, Hourly, 0, 0)
+	h.Add(&market.Transaction{Type: market.Transfer, Time: 7 * market.Hour, GasUnknown: true})
+	if len(h.changes) != 1 || h.changes[0].at != 7 || !h.changes[0].flow.gasUnknown {
 		t.Errorf("the changes are %+v", h.changes)
 	}
 }
@@ -235,7 +283,7 @@ func (m *played) comparePast(least int) {
 			end, then := &line.ends[day-line.first], past.Pools.At(p.Pool)
 			at := &changes[0]
 			for k := range changes {
-				if m.step.Of(changes[k].time) <= day {
+				if changes[k].at <= day {
 					at = &changes[k]
 				}
 			}
@@ -246,7 +294,11 @@ func (m *played) comparePast(least int) {
 			}
 
 			lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
-			d := positionEnd{st: m.st, p: p, end: end, change: at, lower: lower.writtenBy(day), upper: upper.writtenBy(day)}
+			d := positionEnd{
+				st: m.st, p: p, end: end, change: at,
+				sqrtLower: clmath.SqrtPriceAtTick(p.TickLower), sqrtUpper: clmath.SqrtPriceAtTick(p.TickUpper),
+				lower: lower.writtenBy(day), upper: upper.writtenBy(day),
+			}
 			held, owed := d.computeHoldings()
 			priced := *past
 			priced.Prices, priced.Native = m.st.Prices, market.NoIndex

@@ -153,8 +153,9 @@ func (p *played) records(i uint32, t *Timeline) *PositionRecords {
 		return outside
 	}
 
+	begin, last := t.PositionPast(i)
 	r := &PositionRecords{
-		History: NewHistory(at), Lower: outside(at.TickLower), Upper: outside(at.TickUpper),
+		History: NewHistory(at, p.step, begin, last), Lower: outside(at.TickLower), Upper: outside(at.TickUpper),
 		Native: p.quotes(st.Native, t.From(), p.step.Of(st.Now())),
 	}
 

@@ -71,9 +71,11 @@ func TestRunningEnd(t *testing.T) {
 // A transfer adds its gas to the change before it, and is one itself when it comes
 // first, as it has no change to join.
 func TestHistoryOfTransfers(t *testing.T) {
-	h := NewHistory(new(market.Position))
+	h := NewHistory(new(market.Position), Daily, 0, 9)
+	day := int64(0)
 	gas := func(kind market.TransactionType, wei uint64) {
-		h.Add(&market.Transaction{Type: kind, GasWei: clmath.U128{Lo: wei}})
+		h.Add(&market.Transaction{Type: kind, Time: day * market.Day, GasWei: clmath.U128{Lo: wei}})
+		day++
 	}
 	f := func(want ...uint64) {
 		t.Helper()
