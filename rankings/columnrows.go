@@ -168,10 +168,11 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	roi, feePercent, pnl := f.roi[from:to], f.feePercent[from:to], f.pnl[from:to]
 	usd, pendingFees := f.value[from:to], f.pendingFees[from:to]
 
+	var r value.Results
 	for rest := todo; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		at := bits.OnesCount64(open & (rest&-rest - 1))
-		r := f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at])
+		f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at], &r)
 		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
 		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
 		if isValued(r.UnderlyingValueUsd) {

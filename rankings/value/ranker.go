@@ -14,6 +14,7 @@ type Ranker struct {
 	prices  []poolPrices
 	exits   []exitFlags
 	native  float64           // what the native currency is worth; Unknown
+	weiUsd  float64           // what a wei is
 	first   uint32            // row of the chunk at hand
 	chunk   []market.Position // its rows
 	around  [market.ChunkLen]surroundings
@@ -79,6 +80,7 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 		prices: make([]poolPrices, st.Pools.Len()), exits: make([]exitFlags, st.Pools.Len()),
 		native: nativeUsd(st),
 	}
+	r.weiUsd = r.native / weiPerNative
 
 	for i := range r.tokens {
 		if i%strideViewed == 0 {
