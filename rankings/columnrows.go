@@ -29,8 +29,11 @@ func (f *columnBuilder) fillPositions() {
 			f.fillContinued(first, end)
 		} else {
 			f.fillWritten(first, end)
+			f.pause()
 		}
-		f.pause()
+		if first%strideColdRows == 0 {
+			f.pause()
+		}
 	}
 
 	for _, b := range []*block.Bitmap{f.inRange, f.valued, f.defaultPositions} {
@@ -174,7 +177,10 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	f.setSteady(first, written)
 	m := f.markRows(first, end)
 	open := f.open.Words()[w]
-	in := f.rangesOf(first, open, &m)&^written | f.findInRange(first, written)
+	in := f.rangesOf(first, open, &m)
+	if written != 0 { // to find the chunk is a cache miss
+		in = in&^written | f.findInRange(first, written)
+	}
 	f.inRange.Words()[w] = in
 
 	n := uint32(bits.OnesCount64(open))
@@ -330,7 +336,7 @@ func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 
 // endsCrossed returns those of some rows of a chunk of which a price crossed an end since
 // prev. They are in crossed pools.
 func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
-	if f.ticksUnknown {
+	if f.ticksUnknown || rows == 0 {
 		return rows
 	}
 	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
