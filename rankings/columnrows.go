@@ -10,6 +10,9 @@ import (
 	"tidemark/rankings/value"
 )
 
+// allRows are those of a chunk.
+const allRows = 1<<market.ChunkLen - 1
+
 func (f *columnBuilder) fillPositions() {
 	f.findOpen()
 	open := f.open.Count()
@@ -22,12 +25,15 @@ func (f *columnBuilder) fillPositions() {
 	n := f.st.Positions.Len()
 	for first := uint32(0); first < n; first += market.ChunkLen {
 		end := min(first+market.ChunkLen, n)
-		if f.isShared(first, end) && !f.someTurned {
-			f.fillShared(first, end)
+		if f.continues(first, end) {
+			f.fillContinued(first, end)
 		} else {
 			f.fillWritten(first, end)
+			f.pause()
 		}
-		f.pause()
+		if first%strideColdRows == 0 {
+			f.pause()
+		}
 	}
 
 	for _, b := range []*block.Bitmap{f.inRange, f.valued, f.defaultPositions} {
@@ -41,6 +47,28 @@ func (f *columnBuilder) fillPositions() {
 func (f *columnBuilder) isShared(first, end uint32) bool {
 	return f.prev != nil && end <= f.prev.State.Positions.Len() &&
 		f.prev.State.Positions.At(first) == f.st.Positions.At(first)
+}
+
+// continues reports whether prev has the rows of a chunk too, and the same ones open, in
+// pools of which none entered or left quarantine.
+func (f *columnBuilder) continues(first, end uint32) bool {
+	w := first / market.ChunkLen
+	return f.prev != nil && end <= f.prev.State.Positions.Len() && !f.someTurned &&
+		f.prev.columns.open.Words()[w] == f.open.Words()[w]
+}
+
+// findWritten returns the rows of a chunk that are other ones than in prev, which has them.
+func (f *columnBuilder) findWritten(first, end uint32) (written uint64) {
+	if f.isShared(first, end) {
+		return 0
+	}
+	was, is := f.prev.State.Positions.Chunk(first), f.st.Positions.Chunk(first)
+	for n := range is {
+		if was[n] != is[n] {
+			written |= 1 << n
+		}
+	}
+	return written
 }
 
 // findOpen finds the open positions: which they are in prev is known of all that it shares.
@@ -140,29 +168,66 @@ func (f *columnBuilder) setClosed(at uint32, pnl float64, age uint32) {
 	f.closedPnl[at], f.closedAge[at] = pnl, age
 }
 
-// fillShared fills the rows of a chunk that prev's State shares, which is one word of
-// each bitmap. Of its closed rows those are read whose pool has another tick, and of its
-// open ones those whose claim is another one because their pool moved. Of the others only
-// those whose prices moved have other figures, which follow from what is kept of them.
-func (f *columnBuilder) fillShared(first, end uint32) {
+// fillContinued fills the rows of a chunk that continues prev's, which is one word of each
+// bitmap: those that were written from their records. Of the other closed rows those are read
+// whose pool has another tick, and of the open ones those whose claim is another one because
+// their pool moved. Of the rest only those whose prices moved have other figures, which follow
+// from what is kept of them.
+func (f *columnBuilder) fillContinued(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
+	written := f.findWritten(first, end)
+	f.setSteady(first, written)
 	m := f.markRows(first, end)
 	open := f.open.Words()[w]
-	f.inRange.Words()[w] = f.rangesOf(first, open, &m)
+	in := f.rangesOf(first, open, &m)
+	if written != 0 { // to find the chunk is a cache miss
+		in = in&^written | f.findInRange(first, written)
+	}
+	f.inRange.Words()[w] = in
 
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
-	in := f.inRange.Words()[w]
-	moved := m.moved & (in | f.endsCrossed(first, open&m.moved&m.crossed&^in))
+	moved := m.moved & (in | f.endsCrossed(first, open&m.moved&m.crossed&^(in|written))) &^ written
 	f.ranker.Reclaim(first, moved, open, kept)
 
-	todo := open & (moved | m.priced)
+	todo := open & (moved | m.priced) &^ written
 	if todo != open {
 		f.copyOpen(n)
 	}
-	f.openIDs.changed[w] = todo
-	f.valued.Words()[w] = old.valued.Words()[w]&open&^todo | f.renew(first, todo, open, kept)
+	f.openIDs.changed[w] = todo | written
+	f.valued.Words()[w] = old.valued.Words()[w]&open&^(todo|written) | f.renew(first, todo, open, kept)
 	f.copySteady(first, end, n)
+	f.fillRows(first, written, open, kept)
+	f.place, f.prevOpen = f.place+n, f.prevOpen+n
+}
+
+// setSteady sets what hardly ever changes of some rows of a chunk.
+func (f *columnBuilder) setSteady(first uint32, rows uint64) {
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		i := first + uint32(bits.TrailingZeros64(rest))
+		p := f.st.Positions.At(i)
+		f.pool.set(i, p.Pool)
+		f.owner.set(i, p.Owner)
+	}
+}
+
+// fillRows fills the figures of some rows of a chunk from their records, which it reads ahead
+// together.
+func (f *columnBuilder) fillRows(first uint32, rows, open uint64, kept []value.Kept) {
+	if rows == 0 {
+		return
+	}
+	f.ranker.ReadAhead(first, rows)
+
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		row, i := rest&-rest, first+uint32(bits.TrailingZeros64(rest))
+		before := uint32(bits.OnesCount64(open & (row - 1)))
+		if open&row != 0 {
+			f.fillOpen(i, f.place+before, &kept[before])
+		} else {
+			f.fillClosed(i, i-f.place-before)
+		}
+	}
 }
 
 // renew sets the results of some open rows of a chunk and returns which are valued.
@@ -171,10 +236,11 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	roi, feePercent, pnl := f.roi[from:to], f.feePercent[from:to], f.pnl[from:to]
 	usd, pendingFees := f.value[from:to], f.pendingFees[from:to]
 
+	var r value.Results
 	for rest := todo; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		at := bits.OnesCount64(open & (rest&-rest - 1))
-		r := f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at])
+		f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at], &r)
 		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
 		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
 		if isValued(r.UnderlyingValueUsd) {
@@ -197,7 +263,7 @@ func (f *columnBuilder) copyOpen(n uint32) {
 }
 
 // copySteady copies what does not change with prices for the rows of a chunk, n of which are
-// open, where it is not in the memory of prev, and goes on to the next chunk.
+// open, where it is not in the memory of prev.
 func (f *columnBuilder) copySteady(first, end, n uint32) {
 	old := f.prev.columns
 	if !f.sharesMinted {
@@ -208,81 +274,6 @@ func (f *columnBuilder) copySteady(first, end, n uint32) {
 		copy(f.closedPnl[to:to+closed], old.closedPnl[from:from+closed])
 		copy(f.closedAge[to:to+closed], old.closedAge[from:from+closed])
 	}
-	f.place, f.prevOpen = f.place+n, f.prevOpen+n
-}
-
-// rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
-type rowMarks struct{ moved, ticked, priced, crossed uint64 }
-
-// markRows marks the rows of a chunk by their pools, and in defaultPositions those that
-// pass the default filters. It has no branches, because which pool a row has cannot be
-// predicted.
-func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
-	var standard uint64
-	for n, pool := range f.pool.rows[first:end] {
-		m := uint64(f.marks[pool])
-		r.moved |= m & 1 << n
-		r.ticked |= m >> 1 & 1 << n
-		standard |= m >> 2 & 1 << n
-		r.priced |= m >> 3 & 1 << n
-		r.crossed |= m >> 4 & 1 << n
-	}
-	f.defaultPositions.Words()[first/market.ChunkLen] = standard
-	return r
-}
-
-// rangesOf returns the rows in range of a chunk that prev's State shares.
-func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 {
-	w := first / market.ChunkLen
-	old := f.prev.columns.inRange.Words()[w]
-	if !f.turnedKnown {
-		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
-		return old&^ticked | f.findInRange(first, ticked)
-	}
-
-	for len(f.turned) > 0 && f.turned[0].word < w { // a chunk that was written
-		f.turned = f.turned[1:]
-	}
-	if len(f.turned) > 0 && f.turned[0].word == w {
-		old ^= f.turned[0].rows
-	}
-	return old
-}
-
-// endsCrossed returns those of some rows of a chunk of which a price crossed an end since
-// prev. They are in crossed pools.
-func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
-	if f.ticksUnknown {
-		return rows
-	}
-	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
-	for rest := rows; rest != 0; rest &= rest - 1 {
-		n := bits.TrailingZeros64(rest)
-		lower, upper := chunk[n].LowerSlot, chunk[n].UpperSlot
-		end := marked[lower/64]>>(lower%64) | marked[upper/64]>>(upper%64)
-		crossed |= end & 1 << n
-	}
-	return crossed
-}
-
-// findInRange returns those of some rows of a chunk whose range holds the tick of their
-// pool. It does not branch on them, so that the cache misses of all rows overlap.
-func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
-	chunk := f.st.Positions.Chunk(first)
-	for rest := rows; rest != 0; rest &= rest - 1 {
-		n := uint32(bits.TrailingZeros64(rest))
-		var bit uint64
-		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
-			bit = 1
-		}
-		in |= bit << n
-	}
-	return in
-}
-
-// rangeHolds reports whether TickLower <= tick < TickUpper, by one comparison.
-func rangeHolds(p *market.Position, tick int32) bool {
-	return uint32(tick-p.TickLower) < uint32(p.TickUpper-p.TickLower)
 }
 
 // fillWritten fills the rows of a chunk from their records, which it reads ahead together.
@@ -293,7 +284,7 @@ func (f *columnBuilder) fillWritten(first, end uint32) {
 		f.openIDs.changed[w] = math.MaxUint64
 	}
 	f.chunkKept = f.kept.of(w, bits.OnesCount64(f.open.Words()[w]))
-	f.ranker.ReadAhead(first)
+	f.ranker.ReadAhead(first, allRows)
 
 	for i := first; i < end; i++ {
 		wasOpen := i < before && f.prev.columns.open.Has(i)
@@ -318,11 +309,8 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 	}
 
 	if p.IsOpen() {
-		f.ranker.Rank(i, &f.metrics)
-		f.ranker.Keep(&f.chunkKept[0])
+		f.fillOpen(i, f.place, &f.chunkKept[0])
 		f.chunkKept = f.chunkKept[1:]
-		f.setMinted(f.place, p.MintedAt)
-		f.setFigures(f.place, i)
 		f.place++
 		if wasClosed {
 			f.closedIDs.changed = append(f.closedIDs.changed, i)
@@ -336,8 +324,21 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 		f.setClosed(i-f.place, old.closedPnl[from], old.closedAge[from])
 		return
 	}
+	f.fillClosed(i, i-f.place)
+}
+
+// fillOpen fills the columns of the open row i at a place, and what is kept of it.
+func (f *columnBuilder) fillOpen(i, at uint32, kept *value.Kept) {
 	f.ranker.Rank(i, &f.metrics)
-	f.setClosed(i-f.place, f.metrics.PnlUsd, uint32(ageKey(f.st, i)))
+	f.ranker.Keep(kept)
+	f.setMinted(at, f.st.Positions.At(i).MintedAt)
+	f.setFigures(at, i)
+}
+
+// fillClosed fills the columns of the closed row i at a place.
+func (f *columnBuilder) fillClosed(i, at uint32) {
+	f.ranker.Rank(i, &f.metrics)
+	f.setClosed(at, f.metrics.PnlUsd, uint32(ageKey(f.st, i)))
 	if f.prev != nil {
 		f.closedIDs.changed = append(f.closedIDs.changed, i)
 	}

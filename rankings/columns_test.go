@@ -77,6 +77,17 @@ func TestColumnsFollowChanges(t *testing.T) {
 			w.reopen(i * 7)
 		}
 	})
+	f("records of open and of closed positions, and prices", func() {
+		for i := uint32(0); i < w.positions.Len(); i += 13 {
+			p := w.positions.Mut(i)
+			p.Deposited0.Lo += 1 << 40
+			if p.Closed {
+				p.Pool = (p.Pool + 1) % w.pools.Len()
+			}
+		}
+		w.prices.Mut(1).Usd *= 3
+		every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal0X128[2] += 1 << 29 })()
+	})
 	f("owners change", func() { w.positions.Mut(5).Owner, w.positions.Mut(899).Owner = 1, 2 })
 	f("new positions", func() {
 		for range 200 {

@@ -355,7 +355,7 @@ func TestPostings(t *testing.T) {
 	var p postings
 	old, base := []uint32(nil), slices.Clone(col)
 	for round := range 40 {
-		p = p.extend(old, col, groups, func() {})
+		p = p.extend(changedRows(old, col, func() {}), col, groups, func() {})
 		if len(p.recent) > postingsSlack {
 			t.Fatalf("round %d: %d rows are recent; want %d at most", round, len(p.recent), postingsSlack)
 		}

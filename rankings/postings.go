@@ -22,9 +22,9 @@ type postings struct {
 // milliseconds.
 const postingsSlack = 4096
 
-// extend returns the postings of col, given p, the postings of old. A column has
-// the group of each row.
-func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postings {
+// extend returns the postings of col, given p, the postings of an earlier column, of which
+// the rows in changed, which ascend, had another group. A column has the group of each row.
+func (p *postings) extend(changed, col []uint32, groups uint32, pause func()) postings {
 	n := uint32(len(col))
 	if n < p.covered || p.starts == nil {
 		return newPostings(col, groups, pause)
@@ -32,10 +32,8 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 
 	// A row that was recent once stays so: the lists have it in an older group.
 	unsorted, _ := slices.BinarySearch(p.recent, p.covered)
-	recent := slices.Clone(p.recent[:unsorted])
-	if len(old) > 0 && &old[0] != &col[0] { // in the same memory no row has changed
-		recent = appendChanged(make([]uint32, 0, len(recent)), recent, old[:p.covered], col, pause)
-	}
+	sorted, _ := slices.BinarySearch(changed, p.covered)
+	recent := mergeRows(p.recent[:unsorted], changed[:sorted])
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
@@ -47,19 +45,24 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
 }
 
-// appendChanged appends the rows of old that col has in another group, and those of recent,
-// which is ascending.
-func appendChanged(dst, recent, old, col []uint32, pause func()) []uint32 {
-	inStrides(len(old), pause, func(from, to int) {
+// mergeRows returns the rows of two lists, which ascend, each once.
+func mergeRows(a, b []uint32) []uint32 {
+	rows := slices.Concat(a, b)
+	slices.Sort(rows)
+	return slices.Compact(rows)
+}
+
+// changedRows returns the rows that are in another group in col than in old, of those that
+// both have.
+func changedRows(old, col []uint32, pause func()) (changed []uint32) {
+	inStrides(min(len(old), len(col)), pause, func(from, to int) {
 		for i := from; i < to; i++ {
-			if len(recent) > 0 && recent[0] == uint32(i) {
-				dst, recent = append(dst, recent[0]), recent[1:]
-			} else if old[i] != col[i] {
-				dst = append(dst, uint32(i))
+			if old[i] != col[i] {
+				changed = append(changed, uint32(i))
 			}
 		}
 	})
-	return dst
+	return changed
 }
 
 // newPostings sorts the rows by group.

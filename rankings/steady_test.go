@@ -7,7 +7,7 @@ import (
 )
 
 // Every generation of a column keeps its rows, whatever the later ones have, and also if
-// two were made of one.
+// two were made of one, and knows which it has otherwise than the one before.
 func TestSteadyKeepsRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	type generation struct {
@@ -29,6 +29,9 @@ func TestSteadyKeepsRows(t *testing.T) {
 				next.want[row] = r.Uint32N(3)
 				next.column.set(uint32(row), next.want[row])
 			}
+		}
+		if want := changedRows(from.want, next.want, func() {}); !slices.Equal(next.column.changed, want) {
+			t.Fatalf("generation %d changed the rows %d; want %d", len(all), next.column.changed, want)
 		}
 		all = append(all, next)
 	}

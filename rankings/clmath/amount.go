@@ -4,7 +4,7 @@ package clmath
 // in either order: L * 2^96 * (b - a) / b / a. The contracts round each division
 // in the same direction, which equals one rounded division by a * b. Prices are
 // below 2^160 and at least MinSqrtPrice.
-func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
+func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) (amount U256) {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
 	}
@@ -12,8 +12,11 @@ func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	var distance U256
 	distance.Sub(sqrtB, sqrtA)
 
-	amount, rest := divWide(mulWide(&distance, liquidity).shift96(), mulPrices(sqrtA, sqrtB))
-	if roundUp && rest {
+	var n, d wide
+	n.setProduct(&distance, liquidity)
+	n.shift96()
+	d.setPrices(sqrtA, sqrtB)
+	if rest := divWide(&amount, &n, &d); roundUp && rest {
 		amount.AddUint64(&amount, 1)
 	}
 	return amount
@@ -28,7 +31,8 @@ func Amount1(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 
 	var distance U256
 	distance.Sub(sqrtB, sqrtA)
-	w := mulWide(&distance, liquidity)
+	var w wide
+	w.setProduct(&distance, liquidity)
 
 	// Dividing by 2^96 drops one and a half words.
 	amount := U256{w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32, w[3]>>32 | w[4]<<32, w[4]>>32 | w[5]<<32}

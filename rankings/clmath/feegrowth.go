@@ -25,7 +25,8 @@ func FeeGrowthInside(
 func FeesOwed(inside, last *U256, liquidity U128) U256 {
 	var growth U256
 	growth.Sub(inside, last)
-	w := mulWide(&growth, liquidity)
+	var w wide
+	w.setProduct(&growth, liquidity)
 	return U256{w[2], w[3], w[4], w[5]}
 }
 

@@ -57,11 +57,12 @@ func mulHigh(a, b U128) U128 {
 	return U128{lo, hi + c}
 }
 
-// wide is a 384-bit integer, six little-endian words.
+// wide is a 384-bit integer, six little-endian words. Functions take and fill it by its
+// address: a copy reads two words at once, and waits until both are written.
 type wide [6]uint64
 
-// mulWide returns a * b in full.
-func mulWide(a *U256, b U128) (w wide) {
+// setProduct sets w to a * b in full.
+func (w *wide) setProduct(a *U256, b U128) {
 	var c uint64
 	w[0], w[1], w[2], w[3], w[4] = mulWord(a, b.Lo)
 	x0, x1, x2, x3, x4 := mulWord(a, b.Hi)
@@ -70,20 +71,18 @@ func mulWide(a *U256, b U128) (w wide) {
 	w[3], c = bits.Add64(w[3], x2, c)
 	w[4], c = bits.Add64(w[4], x3, c)
 	w[5] = x4 + c
-	return w
 }
 
-// mulPrices returns the product of two prices. They are below 2^160, so their top
+// setPrices sets w to the product of two prices. They are below 2^160, so their top
 // words are 0 and the product fits.
-func mulPrices(a, b *U256) wide {
-	w := mulWide(a, U128{b[0], b[1]})
+func (w *wide) setPrices(a, b *U256) {
+	w.setProduct(a, U128{b[0], b[1]})
 	var c uint64
 	x0, x1, x2, x3, _ := mulWord(a, b[2])
 	w[2], c = bits.Add64(w[2], x0, 0)
 	w[3], c = bits.Add64(w[3], x1, c)
 	w[4], c = bits.Add64(w[4], x2, c)
 	w[5] += x3 + c
-	return w
 }
 
 // mulWord returns a * b, five words.
@@ -99,16 +98,16 @@ func mulWord(a *U256, b uint64) (w0, w1, w2, w3, w4 uint64) {
 	return w0, w1, w2, w3, h3 + c
 }
 
-// shift96 returns w * 2^96 modulo 2^384.
-func (w wide) shift96() wide {
-	return wide{0, w[0] << 32, w[0]>>32 | w[1]<<32, w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32,
-		w[3]>>32 | w[4]<<32}
+// shift96 multiplies w by 2^96 modulo 2^384.
+func (w *wide) shift96() {
+	w[0], w[1], w[2], w[3], w[4], w[5] = 0, w[0]<<32, w[0]>>32|w[1]<<32, w[1]>>32|w[2]<<32,
+		w[2]>>32|w[3]<<32, w[3]>>32|w[4]<<32
 }
 
-// divWide returns floor(n / d) modulo 2^256 and whether there is a remainder. d
-// is at least 2^64. It is Knuth's algorithm D (TAOCP 4.3.1): one division of
-// words for each word of the quotient that is not 0.
-func divWide(n, d wide) (q U256, rest bool) {
+// divWide sets q, which is 0, to floor(n / d) modulo 2^256, and returns whether there is a
+// remainder. d is at least 2^64, and shifted. It is Knuth's algorithm D (TAOCP 4.3.1): one
+// division of words for each word of the quotient that is not 0.
+func divWide(q *U256, n, d *wide) (rest bool) {
 	words := len(d)
 	for d[words-1] == 0 {
 		words--
@@ -134,7 +133,7 @@ func divWide(n, d wide) (q U256, rest bool) {
 	for _, word := range u {
 		rest = rest || word != 0
 	}
-	return q, rest
+	return rest
 }
 
 // divDigit divides u by d and leaves the remainder in u. The quotient fits one

@@ -76,7 +76,9 @@ func TestDivWideAgainstBig(t *testing.T) {
 	}
 	f := func(n, d wide) {
 		t.Helper()
-		q, rest := divWide(n, d)
+		var q U256
+		numerator, divisor := n, d
+		rest := divWide(&q, &numerator, &divisor)
 		want, left := new(big.Int).QuoRem(value(n), value(d), new(big.Int))
 		want.And(want, sub(bigPow(256), big.NewInt(1)))
 		if q != u256(want) || rest != (left.Sign() != 0) {

@@ -2,6 +2,7 @@ package market
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 )
@@ -226,8 +227,7 @@ func (t *Table[T]) ownChunk(i uint32) *chunk[T] {
 	if place := t.own.place[i]; place != 0 {
 		return t.own.chunks[place-1]
 	}
-	c := new(chunk[T])
-	*c = *t.findChunk(i)
+	c := (*chunk[T])(slices.Clone(t.findChunk(i)[:])) // a new chunk would be cleared first
 	t.setChunk(i, c)
 	return c
 }

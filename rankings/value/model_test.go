@@ -199,7 +199,8 @@ func TestRenewedRows(t *testing.T) {
 			if row := uint64(1) << (i % market.ChunkLen); p.Pool%3 == 1 {
 				renewed.Reclaim(i&^(market.ChunkLen-1), row, row, kept[:])
 			}
-			got := renewed.Renew(i, p.Pool, &kept[0])
+			var got Results
+			renewed.Renew(i, p.Pool, &kept[0], &got)
 			fresh.Rank(i, &want)
 			if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want.Results())) {
 				t.Fatalf("seed %d row %d: renewed it is %+v; want %+v", seed, i, got, want)

@@ -1,6 +1,10 @@
 package value
 
-import "tidemark/rankings/market"
+import (
+	"math/bits"
+
+	"tidemark/rankings/market"
+)
 
 // Ranker measures many positions of one State. Most of a row's cost is
 // waiting for memory, so the little that a row needs of its tokens and its
@@ -14,6 +18,7 @@ type Ranker struct {
 	prices  []poolPrices
 	exits   []exitFlags
 	native  float64           // what the native currency is worth; Unknown
+	weiUsd  float64           // what a wei is
 	first   uint32            // row of the chunk at hand
 	chunk   []market.Position // its rows
 	around  [market.ChunkLen]surroundings
@@ -79,6 +84,7 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 		prices: make([]poolPrices, st.Pools.Len()), exits: make([]exitFlags, st.Pools.Len()),
 		native: nativeUsd(st),
 	}
+	r.weiUsd = r.native / weiPerNative
 
 	for i := range r.tokens {
 		if i%strideViewed == 0 {
@@ -129,7 +135,7 @@ func (k *Ranker) Rank(i uint32, f *Figures) {
 // selectRow makes row i the current one.
 func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
-		k.ReadAhead(i)
+		k.ReadAhead(i, 1<<market.ChunkLen-1)
 	}
 	i -= k.first
 	r := &k.row
@@ -138,12 +144,14 @@ func (k *Ranker) selectRow(i uint32, f *Figures) {
 	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
 }
 
-// ReadAhead makes the chunk of row i the one at hand and reads what its rows need, all of
-// a kind at a time, so that their cache misses overlap. Rank does it when the row's chunk
-// is not at hand.
-func (k *Ranker) ReadAhead(i uint32) {
+// ReadAhead makes the chunk of row i the one at hand and reads what some of its rows need,
+// the first one by the lowest bit, all of a kind at a time, so that their cache misses
+// overlap. No others of the chunk may be ranked then. Rank does it, for all rows, when the
+// row's chunk is not at hand.
+func (k *Ranker) ReadAhead(i uint32, rows uint64) {
 	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
-	for n := range k.chunk {
+	for rest := rows & (1<<len(k.chunk) - 1); rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
 		s, p := &k.around[n], &k.chunk[n]
 		*s = surroundings{}
 		at := &k.pools[p.Pool]

@@ -1,0 +1,103 @@
+package rankings
+
+import (
+	"math/bits"
+
+	"tidemark/rankings/market"
+)
+
+// rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
+type rowMarks struct{ moved, ticked, priced, crossed uint64 }
+
+// markRows marks the rows of a chunk by their pools, and in defaultPositions those that
+// pass the default filters. It has no branches, because which pool a row has cannot be
+// predicted, and takes the marks of eight rows at a time.
+func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
+	var standard uint64
+	rows := f.pool.rows[first:end]
+	for n := 0; n < len(rows); n += 8 {
+		m := f.marksOf(rows[n:])
+		r.moved |= gatherBits(m) << n
+		r.ticked |= gatherBits(m>>1) << n
+		standard |= gatherBits(m>>2) << n
+		r.priced |= gatherBits(m>>3) << n
+		r.crossed |= gatherBits(m>>4) << n
+	}
+	f.defaultPositions.Words()[first/market.ChunkLen] = standard
+	return r
+}
+
+// marksOf returns the marks of the first eight rows, or of all if there are fewer: those of
+// the first one in the lowest byte.
+func (f *columnBuilder) marksOf(pools []uint32) (eight uint64) {
+	if len(pools) < 8 {
+		for n, pool := range pools {
+			eight |= uint64(f.marks[pool]) << (8 * n)
+		}
+		return eight
+	}
+	m, p := f.marks, (*[8]uint32)(pools)
+	return uint64(m[p[0]]) | uint64(m[p[1]])<<8 | uint64(m[p[2]])<<16 | uint64(m[p[3]])<<24 |
+		uint64(m[p[4]])<<32 | uint64(m[p[5]])<<40 | uint64(m[p[6]])<<48 | uint64(m[p[7]])<<56
+}
+
+// gatherBits returns the lowest bits of eight bytes. Multiplied, the bit of byte n goes to bit
+// 56 + n, and no two others to one place.
+func gatherBits(bytes uint64) uint64 {
+	return bytes & 0x0101010101010101 * 0x0102040810204080 >> 56
+}
+
+// rangesOf returns the rows in range of a chunk that continues prev's; of those that were
+// written it may not know.
+func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 {
+	w := first / market.ChunkLen
+	old := f.prev.columns.inRange.Words()[w]
+	if !f.turnedKnown {
+		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
+		return old&^ticked | f.findInRange(first, ticked)
+	}
+
+	for len(f.turned) > 0 && f.turned[0].word < w { // a chunk that does not continue
+		f.turned = f.turned[1:]
+	}
+	if len(f.turned) > 0 && f.turned[0].word == w {
+		old ^= f.turned[0].rows
+	}
+	return old
+}
+
+// endsCrossed returns those of some rows of a chunk of which a price crossed an end since
+// prev. They are in crossed pools.
+func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
+	if f.ticksUnknown || rows == 0 {
+		return rows
+	}
+	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		lower, upper := chunk[n].LowerSlot, chunk[n].UpperSlot
+		end := marked[lower/64]>>(lower%64) | marked[upper/64]>>(upper%64)
+		crossed |= end & 1 << n
+	}
+	return crossed
+}
+
+// findInRange returns those of some rows of a chunk whose range holds the tick of their
+// pool. It does not branch on them, so that the cache misses of all rows overlap.
+func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
+	chunk := f.st.Positions.Chunk(first)
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		var bit uint64
+		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
+			bit = 1
+		}
+		in |= bit << n
+	}
+	return in
+}
+
+// rangeHolds reports whether TickLower <= tick < TickUpper, by one comparison.
+func rangeHolds(p *market.Position, tick int32) bool {
+	return uint32(tick-p.TickLower) < uint32(p.TickUpper-p.TickLower)
+}
