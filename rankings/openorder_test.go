@@ -17,7 +17,7 @@ func TestOpenOrdersAreRepaired(t *testing.T) {
 	}
 
 	for n := range 60 {
-		switch w.IntN(5) {
+		switch w.IntN(6) {
 		case 0:
 			w.mint()
 		case 1:
@@ -28,6 +28,8 @@ func TestOpenOrdersAreRepaired(t *testing.T) {
 			last := w.positions.Len() - 1
 			w.close(last)
 			w.positions.Truncate(last)
+		case 4: // a deposit: the same rows are open
+			w.positions.Mut(w.Uint32N(w.positions.Len())).Deposited0.Lo += 1 << 40
 		}
 		w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
 		w.earn(w.Uint32N(w.pools.Len()))
