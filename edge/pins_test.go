@@ -144,6 +144,36 @@ func TestWalkOfAnotherNode(t *testing.T) {
 	}
 }
 
+// TestPagesOfThePast checks that the page cache keeps a page of a walk for as long as its
+// generation is the newest, and none after that.
+func TestPagesOfThePast(t *testing.T) {
+	n := newNode(t)
+	g := n.begin(small(1))
+	next := func() {
+		g.advance()
+		g.publish()
+	}
+	next()
+	s := walkable(t, n, func(*pages.Limits) {})
+
+	path := "/v1/positions?" + allOf + "&generation="
+	s.get(path + "pin")
+	s.cached(path + "1:1")
+	next()
+	first := s.get(path + "1:1&page=2")
+	hits := func() string { return s.metric(`tidemark_edge_page_cache_total{result="hit"}`) }
+	before := hits()
+	for range 20 {
+		time.Sleep(time.Millisecond) // a page is in the cache a moment after it was offered
+		if a := s.get(path + "1:1&page=2"); a.code != 200 || a.body != first.body {
+			t.Fatalf("page 2 asked again: %d %.100s; want %.100s", a.code, a.body, first.body)
+		}
+	}
+	if after := hits(); after != before {
+		t.Errorf("a page of the past was kept: %s hits; want %s", after, before)
+	}
+}
+
 // TestPinExpires checks that answers keep a walk's generations, and that they go
 // some time after the last one.
 func TestPinExpires(t *testing.T) {

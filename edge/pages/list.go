@@ -293,7 +293,8 @@ func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error)
 }
 
 // renderAndKeep renders a page and keeps it for later requests. A page whose
-// count was not ready is not kept, since the next request may have the count.
+// count was not ready is not kept, since the next request may have the count, nor
+// is one of the past, which hardly anyone asks for but a walk, and that once.
 func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 	if f.lastCopy != nil {
 		return Reply{Page: f.lastCopy.Page, AsOf: f.lastCopy.AsOf, Stale: true, Free: f.lastCopy.Free}
@@ -307,7 +308,7 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 		page.Body = bytes.Clone(page.Body)
 		room.Release()
 		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
-	case f.countPending:
+	case f.countPending || sc.isPast:
 		reply.Buffer = room
 	default:
 		p.keepOrLend(&reply, sc.appendKey(nil, l.text), room)

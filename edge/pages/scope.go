@@ -17,6 +17,7 @@ type scope struct {
 	views   []*rankings.View
 	missing []market.ChainID
 	cut     *cut // that the views are kept by; nil: they are the newest
+	isPast  bool // a view is no longer the newest of its chain
 }
 
 // errUnavailable is the 503 when a chain, or every chain, has no current data.

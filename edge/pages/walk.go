@@ -96,9 +96,11 @@ func (p *Pages) scopeOfCut(q *Question, chain market.ChainID, c *cut) (scope, *r
 	sc := scope{views: c.of(chain), missing: q.missing[:0], cut: c}
 	snapshot := p.cfg.Board.Load()
 	for _, v := range sc.views {
-		if at, ok := snapshot.Chain(v.State.Chain); ok && at.Status.Offline {
+		at, ok := snapshot.Chain(v.State.Chain)
+		if ok && at.Status.Offline {
 			return sc, errUnavailableChain(v.State.Chain)
 		}
+		sc.isPast = sc.isPast || !ok || at.View != v
 	}
 
 	for _, id := range p.enabled {
