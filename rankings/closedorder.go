@@ -80,6 +80,14 @@ func compareComing(a, b comingRow) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
 }
 
+// isAfter reports whether a row that an order has is after one that comes into it.
+func (v *View) isAfter(id orderID, row uint32, r *comingRow) bool {
+	if key := v.sortKey(id, row); key != r.key {
+		return key > r.key
+	}
+	return row > r.row
+}
+
 // leafOf returns the indexes of the leaf that a row with a key belongs to.
 func (e *closedEdit) leafOf(key uint64, row uint32) (from, to int) {
 	o := e.order
@@ -101,14 +109,10 @@ func (e *closedEdit) remove(row uint32) {
 
 func (e *closedEdit) insert(key uint64, row uint32) {
 	from, to := e.leafOf(key, row)
-	at := sort.Search(to-from, func(i int) bool {
-		other := e.ids[from+i]
-		if is := e.view.sortKey(e.id, other); is != key {
-			return is > key
-		}
-		return other > row
-	})
-	e.come = append(e.come, comingRow{key, row, uint32(from + at)})
+	r := comingRow{key: key, row: row}
+	at := sort.Search(to-from, func(i int) bool { return e.view.isAfter(e.id, e.ids[from+i], &r) })
+	r.at = uint32(from + at)
+	e.come = append(e.come, r)
 }
 
 // apply changes the order in place, if there is room.

@@ -10,9 +10,6 @@ import (
 	"tidemark/rankings/value"
 )
 
-// allRows are those of a chunk.
-const allRows = 1<<market.ChunkLen - 1
-
 func (f *columnBuilder) fillPositions() {
 	f.findOpen()
 	open := f.open.Count()
@@ -281,10 +278,10 @@ func (f *columnBuilder) fillWritten(first, end uint32) {
 	before, w := uint32(0), first/market.ChunkLen
 	if f.prev != nil {
 		before = f.prev.State.Positions.Len()
-		f.openIDs.changed[w] = math.MaxUint64
+		f.openIDs.changed[w] = market.AllRows
 	}
 	f.chunkKept = f.kept.of(w, bits.OnesCount64(f.open.Words()[w]))
-	f.ranker.ReadAhead(first, allRows)
+	f.ranker.ReadAhead(first, market.AllRows)
 
 	for i := first; i < end; i++ {
 		wasOpen := i < before && f.prev.columns.open.Has(i)

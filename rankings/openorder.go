@@ -3,7 +3,6 @@ package rankings
 import (
 	"math/bits"
 	"slices"
-	"sort"
 )
 
 // openIDs has the open positions in the orders in which time alone moves none: by ROI, by
@@ -100,17 +99,8 @@ func (v *View) changedOpen(id orderID, most int, pause func()) []comingRow {
 // findRow returns the index, from one on, before which a row comes into an order. It is
 // near, since rows come in their order.
 func (v *View) findRow(id orderID, ids []uint32, from int, r *comingRow) int {
-	isAfter := func(row uint32) bool {
-		if key := v.sortKey(id, row); key != r.key {
-			return key > r.key
-		}
-		return row > r.row
+	if from == len(ids) {
+		return from
 	}
-
-	to := from
-	for step := 1; to < len(ids) && !isAfter(ids[to]); step *= 2 {
-		from, to = to+1, to+step
-	}
-	to = min(to, len(ids))
-	return from + sort.Search(to-from, func(i int) bool { return isAfter(ids[from+i]) })
+	return from + searchNear(len(ids)-from, 0, func(i int) bool { return v.isAfter(id, ids[from+i], r) })
 }

@@ -14,6 +14,9 @@ const (
 	chunkBits = 6
 	ChunkLen  = 1 << chunkBits
 	chunkMask = ChunkLen - 1
+
+	// AllRows are the rows of a chunk, the first one by the lowest bit.
+	AllRows = 1<<ChunkLen - 1
 )
 
 // A chunk has nothing but rows. Where a row takes whole cache lines, a chunk then takes

@@ -135,7 +135,7 @@ func (k *Ranker) Rank(i uint32, f *Figures) {
 // selectRow makes row i the current one.
 func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
-		k.ReadAhead(i, 1<<market.ChunkLen-1)
+		k.ReadAhead(i, market.AllRows)
 	}
 	i -= k.first
 	r := &k.row

@@ -168,6 +168,7 @@ func TestPaceStrides(t *testing.T) {
 	f(0, true, true, busyStride)
 	f(fairParts*busyStride, true, true, busyStride)
 	f(80*time.Millisecond, true, true, 10*time.Millisecond)
+	f(1300*time.Microsecond, true, true, 162500*time.Nanosecond) // many such looks in a pause do not make it longer
 	f(time.Hour, true, true, maxStride)
 	f(80*time.Millisecond, true, false, busyStride)
 }
