@@ -34,8 +34,11 @@ import (
 //	9  2026-11: statistics of pools have what a pool holds, and not what follows from it
 //	   and prices; patches of prices; deltas of directories. A store in format 3 to 8
 //	   opens; its statistics are written anew with the first generation
+//	10 2026-11: leaves that are coded from others have rows of no base in few bits, and may
+//	   have places from a mean (see package block). A store in format 3 to 9 opens; its
+//	   leaves are read as they are until their orders are written anew
 const (
-	Format       = 9
+	Format       = 10
 	OldestFormat = 3 // that this program reads
 )
 

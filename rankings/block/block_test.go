@@ -52,6 +52,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "leaf-wide", DumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5}), nil))
 	relative, b := sampleRelative()
 	golden(t, "leaf-relative", DumpLeaf(relative, b.read))
+	golden(t, "leaf-relative-2", DumpLeaf(oldRelative, b.read))
 	golden(t, "directory", DumpDirectory(sampleDirectory().Append(nil)))
 }
 
@@ -137,7 +138,7 @@ func TestRefusals(t *testing.T) {
 	}
 
 	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
-	f("version 3", leaf, 0, 3, decodeLeaf)
+	f("version 4", leaf, 0, 4, decodeLeaf)
 	f("width 33", leaf, 1, 33, decodeLeaf)
 	f("bytes; want 24", leaf, 1, 32, decodeLeaf)
 	f("0 rows", leaf, 2, 0, decodeLeaf)

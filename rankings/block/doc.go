@@ -3,7 +3,8 @@
 // order. Both are little-endian and end with a CRC-32C of all bytes before it.
 //
 //	bits, checksum       how numbers are packed and guarded
-//	leaf, relative       a leaf by itself, and one coded from earlier leaves
+//	leaf                 a leaf by itself
+//	relative, rowcode    a leaf coded from earlier leaves; relativeread reads it
 //	directory            which leaves an order has
 //	publication          what a generation adds to a store, and retires
 //	bitmap               a set of rows with rank and select, for default filters

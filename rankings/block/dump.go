@@ -37,7 +37,7 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 	}
 
 	d := &dumper{b: b}
-	if d.printField(1, "version =") == relativeVersion {
+	if v := d.printField(1, "version ="); v == relativeVersion || v == oldRelativeVersion {
 		d.printCode()
 	} else {
 		d.printField(1, "width =")
@@ -55,11 +55,16 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 
 // printCode prints what a relative leaf has before its places.
 func (d *dumper) printCode() {
-	code := d.b[d.at]
-	d.printField(1, "code: %d low bits, runs %v", code&^codeRuns, code&codeRuns != 0)
+	c, _, _ := readCode(d.b) // it was decoded
+	d.printField(1, "code: %d low bits, runs %v, shift %d", c.k, c.runs, c.shift)
 	d.printField(2, "rows =")
+	bases := d.printField(1, "bases =")
+	if d.b[0] == relativeVersion {
+		d.printField(1, "literal =")
+		d.printField(1, "width =")
+	}
 
-	for range d.printField(1, "bases =") {
+	for range bases {
 		v, n := binary.Uvarint(d.b[d.at:])
 		d.printField(n, "  base %+d", unzigzag(v))
 	}

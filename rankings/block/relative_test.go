@@ -110,6 +110,32 @@ func TestRelativeRoundTrip(t *testing.T) {
 	}
 }
 
+// TestFarthestPlaces codes rows of the two ends of as many bases as there can be.
+func TestFarthestPlaces(t *testing.T) {
+	const rows = MaxBases * MaxLeafRows
+	all := shuffled(rand.New(rand.NewPCG(8, 8)), rows)
+	b := baseOn(all, MaxLeafRows, rows)
+
+	var coder Relative
+	f := func(name string, ids []uint32) {
+		t.Helper()
+		got, err := DecodeLeaf(coder.Append(nil, ids, b.ranks, b.bases), nil, b.read)
+		if err != nil || !slices.Equal(got, ids) {
+			t.Errorf("%s: %v; other rows, or none", name, err)
+		}
+	}
+
+	turns := []uint32{}
+	for i := range 2000 {
+		turns = append(turns, all[i], all[rows-1-i])
+	}
+	f("in turns", turns)
+	f("the end, then the beginning", append(slices.Clone(all[rows-1000:]), all[:1000]...))
+	backwards := slices.Clone(all[rows-MaxLeafRows:])
+	slices.Reverse(backwards)
+	f("the end backwards, then the beginning", append(backwards[:3000], all[:1000]...))
+}
+
 // sampleRelative is a leaf of two bases.
 func sampleRelative() (leaf []byte, b *based) {
 	ids := make([]uint32, 80)
@@ -121,6 +147,13 @@ func sampleRelative() (leaf []byte, b *based) {
 	moved[30], moved[31] = moved[31], moved[30]
 	var coder Relative
 	return coder.Append(nil, moved, b.ranks, b.bases), b
+}
+
+// oldRelative is the leaf of sampleRelative as version 2 has it.
+var oldRelative = []byte{
+	0x02, 0x83, 0x33, 0x00, 0x02, 0x80, 0x80, 0x80, 0x07, 0x04,
+	0xdf, 0xf9, 0xff, 0xff, 0x3f, 0x1f, 0x00, 0x00, 0x80, 0x27, 0xa9, 0xc0, 0x01,
+	0xb5, 0x5d, 0x11, 0x44,
 }
 
 func TestRelativeRefusals(t *testing.T) {
@@ -142,7 +175,9 @@ func TestRelativeRefusals(t *testing.T) {
 	f("0 rows", 2, 0)
 	f("64563 rows", 3, 252)
 	f("9 bases", 4, 9)
-	f("no such base", 5, 1)
+	f("after 21 ones", 5, 21)
+	f("rows of 33 bits", 6, 33)
+	f("no such base", 7, 1)
 	f("rows in their places", 2, 20)
 	f("do not end with its bytes", len(leaf)-5, leaf[len(leaf)-5]|128)
 	if _, err := DecodeLeaf(leaf, nil, nil); err == nil || !strings.Contains(err.Error(), "want a whole leaf") {
@@ -162,7 +197,8 @@ func TestRelativeRefusals(t *testing.T) {
 func FuzzDecodeRelative(f *testing.F) {
 	leaf, b := sampleRelative()
 	f.Add(leaf)
-	f.Add([]byte{2, codeRuns, 3, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+	f.Add(oldRelative)
+	f.Add([]byte{3, codeRuns | codeSlow, 3, 0, 0, 19, 32, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
 
 	f.Fuzz(func(t *testing.T, leaf []byte) {
 		leaf = seal(bytes.Clone(leaf))
