@@ -99,7 +99,7 @@ func (s *suite) stopNode() error {
 
 // runRefresh measures what refreshing costs when nobody asks. The first
 // generation of a node, in which everything is new, is over by then, and the
-// corpus was compacted: what is written is for these refreshes alone.
+// corpus was compacted. But it is still in memory: the first flush writes it too.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	before, cpu := s.node.Counters(), s.node.CPU()
@@ -118,6 +118,13 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Set("time a refresh", sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
 	out.Set("events a refresh", sumCounter(before, after, eventsCount)/count, "")
 	out.Set("written a refresh", float64(written)/count/1e6, "MB")
+	for _, part := range []struct{ what, counter string }{
+		{"of it by the log", "tidemark_store_log_bytes_total"},
+		{"of it by flushes", "tidemark_store_flush_bytes_total"},
+		{"of it by compactions", "tidemark_store_compact_bytes_total"},
+	} {
+		out.Set(part.what, sumCounter(before, after, part.counter)/count/1e6, "MB")
+	}
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
 	sorted, err := s.sortSeconds(int(s.record.Corpus.Positions) / len(s.record.Corpus.Chains))

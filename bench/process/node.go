@@ -142,10 +142,10 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 // Serves reports whether a chain has caught up and has a generation to show.
 func Serves(c *tidemark.HealthChain) bool { return c.Status == "ok" && c.Generation != nil }
 
-// Sum sums a counter over its labels.
+// Sum sums a counter over its labels, if it has any.
 func Sum(counters map[string]float64, name string) (sum float64) {
 	for counter, value := range counters {
-		if strings.HasPrefix(counter, name+"{") {
+		if counter == name || strings.HasPrefix(counter, name+"{") {
 			sum += value
 		}
 	}

@@ -97,3 +97,15 @@ func TestChild(t *testing.T) {
 		t.Error("of a node elsewhere more is known than its answers")
 	}
 }
+
+// A counter without labels is its own sum.
+func TestSum(t *testing.T) {
+	counters := map[string]float64{
+		`requests_total{route="a"}`: 1, `requests_total{route="b"}`: 2, "requests_total_ever": 8, "bytes_total": 4,
+	}
+	for name, want := range map[string]float64{"requests_total": 3, "bytes_total": 4, "total": 0} {
+		if got := Sum(counters, name); got != want {
+			t.Errorf("the sum of %s is %v; want %v", name, got, want)
+		}
+	}
+}
