@@ -14,7 +14,9 @@ type cursor struct {
 	// Position in a ranked run.
 	nextMatch uint32 // the matching row to read next
 
-	// While seeking; see seekRow.
+	// While seeking; see seekLeaves and seekRow.
+	endLeaf   int    // the leaves from leaf to here are the window
+	reach     int    // in the window, behind the fence that is tried
 	windowEnd uint32 // the first row that is not to be skipped
 	probe     uint32 // the row whose key is the head
 	atFence   bool   // that row is the first of a leaf, and the key its fence

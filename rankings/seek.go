@@ -5,69 +5,78 @@ package rankings
 // the merged order. It returns what is left of skip, which is fewer rows than
 // the next leaves of the runs have.
 //
-// With m runs left, take from each a stretch of about skip/m rows that ends at a
-// leaf's fence. If all stretches together have at most skip rows, the stretch
-// whose fence comes first can be skipped: its rows come before that fence, and
-// nothing but rows of the stretches comes before that fence. Each round reduces
-// skip by about 1/m and reads no leaf, so the cost hardly depends on the depth.
+// Of the fences of all runs it looks for the last one before which there are at most skip
+// rows for certain, which are those of every leaf that begins before it. A turn tries the
+// fence in the middle of the run that has most of them left. If it is not beyond skip, the
+// leaves that end before it are skipped in all runs, and otherwise no run has to look behind
+// it. So a turn halves one window and shortens the others, and it reads no leaf: the cost
+// hardly depends on the depth.
 func seekLeaves(cursors []cursor, skip uint64) uint64 {
+	for i := range cursors {
+		c := &cursors[i]
+		c.endLeaf = min(c.run.lastLeafWithin(0, skip)+1, c.run.order.Leaves())
+	}
+
 	for {
-		d, runs := skip, uint64(0)
+		most := &cursors[0]
 		for i := range cursors {
-			if cursors[i].leaf < cursors[i].run.order.Leaves() {
-				runs++
+			if c := &cursors[i]; c.endLeaf-c.leaf > most.endLeaf-most.leaf {
+				most = c
 			}
 		}
-
-		if runs == 0 {
-			return skip
+		if most.endLeaf-most.leaf < 2 {
+			break
 		}
-
-		if d /= runs; !skipStretch(cursors, d, &skip) {
-			return skip
-		}
+		tryFence(cursors, most, skip)
 	}
+
+	for i := range cursors {
+		skip -= uint64(cursors[i].run.rowsBefore(cursors[i].leaf))
+	}
+	return skip
 }
 
-// skipStretch skips one stretch and subtracts its rows from skip. It reports
-// false when all stretches together have more than skip rows.
-func skipStretch(cursors []cursor, d uint64, skip *uint64) bool {
-	var first *cursor
-	var fence orderKey
-	var to int
-	sum, step := uint64(0), uint64(0)
+// tryFence finds out whether at most skip rows of all runs come before the fence in the
+// middle of the window of one.
+func tryFence(cursors []cursor, of *cursor, skip uint64) {
+	middle := of.leaf + (of.endLeaf-of.leaf)/2
+	fence := of.run.fence(middle)
+	rows := uint64(0)
+	for i := range cursors {
+		c := &cursors[i]
+		if c.reach = middle; c != of {
+			c.reach = c.leafBehind(&fence)
+		}
+		rows += uint64(c.run.rowsBefore(c.reach))
+	}
+
+	if rows > skip {
+		for i := range cursors {
+			cursors[i].endLeaf = cursors[i].reach
+		}
+		return
+	}
 
 	for i := range cursors {
 		c := &cursors[i]
-		n := c.run.order.Leaves()
-		if c.leaf == n {
-			continue
-		}
+		c.leaf = max(c.leaf, c.reach-1) // the leaf that the fence is in
+	}
+	of.leaf = middle
+}
 
-		reach := c.run.lastLeafWithin(c.leaf, d)
-		rows := uint64(c.run.rowsBefore(reach) - c.run.rowsBefore(c.leaf))
-		if sum += rows; sum > *skip {
-			return false
-		}
-		if reach == n {
-			continue // the end of a run has no fence
-		}
-		if m := c.run.fence(reach); first == nil || c.run.compare(&m, &fence) < 0 {
-			first, fence, to, step = c, m, reach, rows
+// leafBehind returns the first leaf of the window that does not begin before an order key,
+// or the last one.
+func (c *cursor) leafBehind(k *orderKey) int {
+	before, behind := c.leaf, c.endLeaf
+	for behind-before > 1 {
+		middle := before + (behind-before)/2
+		if fence := c.run.fence(middle); c.run.compare(&fence, k) < 0 {
+			before = middle
+		} else {
+			behind = middle
 		}
 	}
-
-	if first == nil { // every run ends within skip
-		for i := range cursors {
-			cursors[i].leaf = cursors[i].run.order.Leaves()
-		}
-		*skip -= sum
-		return true
-	}
-
-	first.leaf = to
-	*skip -= step
-	return true
+	return behind
 }
 
 // seekRow continues after seekLeaves, row by row, over ranked runs. Every run has a window
