@@ -20,26 +20,23 @@ func (s *slab[T]) at(number uint32) *T {
 	return &(*s.pieces.Load())[number/pieceLen][number%pieceLen]
 }
 
-// next returns the element that add will add, for the writer to fill.
+// next returns the element that add will add, for the writer to fill. An add follows.
 func (s *slab[T]) next() *T {
 	n := s.count.Load()
 	if n%pieceLen == 0 {
-		s.grow(n / pieceLen)
+		s.grow()
 	}
 	return s.at(n)
 }
 
-// grow adds a piece after the first full ones, unless there is one. Readers do not look
-// beyond the length that they loaded.
-func (s *slab[T]) grow(full uint32) {
+// grow adds a piece. Readers do not look beyond the length that they loaded.
+func (s *slab[T]) grow() {
 	var pieces []*[pieceLen]T
 	if p := s.pieces.Load(); p != nil {
 		pieces = *p
 	}
-	if uint32(len(pieces)) == full {
-		pieces = append(pieces, new([pieceLen]T))
-		s.pieces.Store(&pieces)
-	}
+	pieces = append(pieces, new([pieceLen]T))
+	s.pieces.Store(&pieces)
 }
 
 // add shows readers the element that next returned, and returns its number.
