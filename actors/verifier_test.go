@@ -254,10 +254,10 @@ func TestVerifierReports(t *testing.T) {
 func TestVerifierTurns(t *testing.T) {
 	r := newVerifierRig()
 	var pools market.Table[market.Pool]
-	var lists market.Table[market.TickList]
+	var lists market.TickListTable
 	for i := range 2 * verifySample {
 		pools.Append(market.Pool{ID: market.PoolID{byte(i), byte(i >> 8), 31: 1}, TickSpacing: 60})
-		lists.Append(market.TickList{})
+		lists.Append()
 	}
 	st := &market.State{Chain: 1, Head: market.Head{Number: 5, Hash: hashAt(5)}, Pools: pools.Freeze(), TickLists: lists.Freeze()}
 	r.board.Publish(&rankings.View{State: st})

@@ -406,7 +406,9 @@ func TestStuckAnswers(t *testing.T) {
 func TestChecksOfAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLongAnswers(metrics.NewSet())
-		key := &accounts.Key{Cell: accounts.NewCell(1, "acme", 0, accounts.NewTerms(&accounts.DefaultPlans()[0], false))}
+		key := &accounts.Key{Issued: accounts.Issued{
+			Cell: accounts.NewCell(1, "acme", 0, accounts.NewTerms(&accounts.DefaultPlans()[0], false)),
+		}}
 		near, far := net.Pipe()
 		defer near.Close()
 		defer far.Close()

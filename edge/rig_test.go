@@ -215,7 +215,7 @@ func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string
 	cell.Open(month, 1_000_000)
 	key, err := accounts.NewKey(rand.Reader, kind)
 	must(err)
-	f.book.Add(&accounts.Key{
+	f.book.Add(&accounts.Issued{
 		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key),
 		Cell: cell, Kind: kind, Origins: origins,
 	}, 0, 0)

@@ -13,12 +13,12 @@ func TestTicks(t *testing.T) {
 	s, st := serve(t, nil), stateOf(1)
 	pool := uint32(0)
 	for i := range st.Pools.Len() {
-		if len(st.TickLists.At(i).Refs) > len(st.TickLists.At(pool).Refs) {
+		if len(st.TickLists.At(i)) > len(st.TickLists.At(pool)) {
 			pool = i
 		}
 	}
 
-	refs := st.TickLists.At(pool).Refs
+	refs := st.TickLists.At(pool)
 	path := fmt.Sprintf("/v1/pools/1/swapdex-v4/%s", st.Pools.At(pool).ID)
 	row := s.get(path).decoded(t)
 	f := func(query string, limit int) {

@@ -225,7 +225,7 @@ func (f *columnBuilder) crossTicks(i uint32, was, is int32) (some bool) {
 	}
 
 	before, now := &f.prev.State.Ticks, &f.st.Ticks
-	for _, ref := range f.st.TickLists.At(i).Refs {
+	for _, ref := range f.st.TickLists.At(i) {
 		crossed := (ref.Tick <= was) != (ref.Tick <= is)
 		if !crossed && ref.Slot < before.Len() { // no position of prev has a new tick
 			a, b := before.At(ref.Slot), now.At(ref.Slot)

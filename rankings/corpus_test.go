@@ -164,16 +164,16 @@ func (w *world) tick(tick int32) uint32 {
 }
 
 // tickLists gives every pool all ticks.
-func (w *world) tickLists() market.Frozen[market.TickList] {
-	var all market.TickList
+func (w *world) tickLists() market.TickLists {
+	var all []market.TickRef
 	for tick, slot := range w.slots {
-		all.Refs = append(all.Refs, market.TickRef{Tick: tick, Slot: slot})
+		all = append(all, market.TickRef{Tick: tick, Slot: slot})
 	}
-	slices.SortFunc(all.Refs, func(a, b market.TickRef) int { return int(a.Tick - b.Tick) })
+	slices.SortFunc(all, func(a, b market.TickRef) int { return int(a.Tick - b.Tick) })
 
-	var lists market.Table[market.TickList]
+	var lists market.TickListTable
 	for range w.pools.Len() {
-		lists.Append(all)
+		lists.Append(all...)
 	}
 	return lists.Freeze()
 }

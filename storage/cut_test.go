@@ -267,11 +267,11 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 	}
 
 	asked := 0
-	if r.Warm(func() bool { asked++; return asked == 4 }) || r.lists.made != nil || asked != 4 {
+	if r.Warm(func() bool { asked++; return asked == 4 }) || r.lists.ends != nil || asked != 4 {
 		t.Errorf("warm although stopped, or asked %d times", asked)
 	}
 
-	if !r.Current() || !r.Warm(func() bool { return false }) || r.lists.made == nil {
+	if !r.Current() || !r.Warm(func() bool { return false }) || r.lists.ends == nil {
 		t.Error("not current, or not warm")
 	}
 
@@ -280,7 +280,7 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 	listed := uint32(0)
 	for pool := range r.State.TickLists.Len() {
 		before := int64(-1 << 40)
-		for _, ref := range r.State.TickLists.At(pool).Refs {
+		for _, ref := range r.State.TickLists.At(pool) {
 			tick := r.State.Ticks.At(ref.Slot)
 			if tick.Pool != pool || tick.Tick != ref.Tick || int64(ref.Tick) < before {
 				t.Errorf("pool %d lists tick %+v after %d: %+v", pool, ref, before, tick)

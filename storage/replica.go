@@ -23,7 +23,7 @@ type Replica struct {
 	chain  market.ChainID
 	cut    *Restored // nil: there is no cut
 	tables []replicated
-	lists  market.Table[market.TickList]
+	lists  market.TickListTable
 	err    error // of a batch that failed and left the tables half changed
 }
 
@@ -63,7 +63,7 @@ func (r *Replica) thaw(st *market.State) {
 	for _, t := range tables {
 		r.tables = append(r.tables, t.replica(st))
 	}
-	r.lists = market.Thaw(st.TickLists)
+	r.lists = market.ThawTickLists(st.TickLists)
 }
 
 // ApplyBatch applies a batch that Commit or DropChain wrote, as Pebble's bytes;

@@ -124,7 +124,7 @@ func sameLists(t *testing.T, want, got *market.State) {
 	}
 
 	for i := range want.TickLists.Len() {
-		a, b := want.TickLists.At(i).Refs, got.TickLists.At(i).Refs
+		a, b := want.TickLists.At(i), got.TickLists.At(i)
 		byTick := func(refs []market.TickRef) []market.TickRef {
 			refs = slices.Clone(refs)
 			slices.SortFunc(refs, func(a, b market.TickRef) int { return int(a.Slot) - int(b.Slot) })

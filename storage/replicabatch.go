@@ -189,20 +189,22 @@ func (r *Replica) sortTicks(st *market.State) {
 
 	r.lists.Truncate(min(r.lists.Len(), st.Pools.Len()))
 	for r.lists.Len() < st.Pools.Len() {
-		r.lists.Append(market.TickList{})
+		r.lists.Append()
 	}
 
+	live := r.lists.Live()
 	for pool, refs := range lists {
 		if pool >= st.Pools.Len() {
 			continue // the record is free, or its pool is gone
 		}
-		for _, ref := range r.lists.At(pool).Refs {
+		old := live.At(pool)
+		for _, ref := range old {
 			if !changed[ref.Slot] {
 				refs = append(refs, ref)
 			}
 		}
 		slices.SortFunc(refs, func(a, b market.TickRef) int { return cmp.Compare(a.Tick, b.Tick) })
-		r.lists.Mut(pool).Refs = refs
+		r.lists.Replace(pool, 0, len(old), refs...)
 	}
 	st.TickLists = r.lists.Freeze()
 }

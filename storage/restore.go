@@ -48,7 +48,7 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 	}
 	r.State = r.reader.coldState()
 	r.lists = &tickLists{st: r.State}
-	r.State.TickLists = market.Cold(r.State.Pools.Len(), r.lists.fault)
+	r.State.TickLists = market.ColdTickLists(r.State.Pools.Len(), r.lists.all)
 
 	if h.Generation == 0 {
 		return r, nil

@@ -13,21 +13,22 @@ import (
 type tickLists struct {
 	st   *market.State
 	mu   sync.Mutex
-	made []market.TickList
+	refs []market.TickRef
+	ends []uint32 // nil until then
 }
 
-func (t *tickLists) fault(first uint32, rows *[market.ChunkLen]market.TickList) {
+// all returns the lists one after the other, and where each ends.
+func (t *tickLists) all() (refs []market.TickRef, ends []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.made == nil {
-		t.made = makeTickLists(t.st)
+	if t.ends == nil {
+		t.refs, t.ends = makeTickLists(t.st)
 	}
-	copy(rows[:], t.made[first:])
+	return t.refs, t.ends
 }
 
 // makeTickLists sorts the initialised ticks of every pool.
-func makeTickLists(st *market.State) []market.TickList {
-	lists := make([]market.TickList, st.Pools.Len())
+func makeTickLists(st *market.State) (refs []market.TickRef, ends []uint32) {
 	counts := make([]uint32, st.Pools.Len())
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
@@ -35,28 +36,26 @@ func makeTickLists(st *market.State) []market.TickList {
 		}
 	}
 
-	// All lists are in one allocation, which the garbage collector passes at once.
-	total := uint64(0)
-	for _, n := range counts {
-		total += uint64(n)
-	}
-	refs := make([]market.TickRef, total)
-	for i, n := range counts {
-		lists[i].Refs, refs = refs[:0:n], refs[n:]
+	// A list ends where it begins until its ticks come.
+	ends = counts
+	total := uint32(0)
+	for pool, n := range counts {
+		ends[pool] = total
+		total += n
 	}
 
+	refs = make([]market.TickRef, total)
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
-			refs := &lists[t.Pool].Refs
-			*refs = append(*refs, market.TickRef{Tick: t.Tick, Slot: i})
+			refs[ends[t.Pool]] = market.TickRef{Tick: t.Tick, Slot: i}
+			ends[t.Pool]++
 		}
 	}
 
-	for i := range lists {
-		slices.SortFunc(lists[i].Refs, func(a, b market.TickRef) int {
-			return cmp.Compare(a.Tick, b.Tick)
-		})
+	from := uint32(0)
+	for _, end := range ends {
+		slices.SortFunc(refs[from:end], func(a, b market.TickRef) int { return cmp.Compare(a.Tick, b.Tick) })
+		from = end
 	}
-
-	return lists
+	return refs, ends
 }

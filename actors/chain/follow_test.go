@@ -108,7 +108,7 @@ func contentOf(on *stage, v *rankings.View) string {
 		all = fmt.Appendln(all, *st.Tokens.At(i), *st.Prices.At(i), value.ExplainToken(st, params, v.FeedPrices, i))
 	}
 	for i := range st.Pools.Len() {
-		all = fmt.Appendln(all, *st.Pools.At(i), *st.Stats.At(i), *st.TickLists.At(i), *st.Days.At(i),
+		all = fmt.Appendln(all, *st.Pools.At(i), *st.Stats.At(i), st.TickLists.At(i), *st.Days.At(i),
 			*st.Minutes.At(i))
 	}
 

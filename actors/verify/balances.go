@@ -83,7 +83,7 @@ func (c *comparison) ticksOf(d *market.NonNFT) (lower, upper uint32, ok bool) {
 	if d.Liquidity.IsZero() {
 		return 0, 0, false
 	}
-	refs := c.st.TickLists.At(d.Pool).Refs
+	refs := c.st.TickLists.At(d.Pool)
 	i, okLower := slices.BinarySearchFunc(refs, d.TickLower, byTick)
 	j, okUpper := slices.BinarySearchFunc(refs, d.TickUpper, byTick)
 	if !okLower || !okUpper {

@@ -13,7 +13,7 @@ const tickBitmap = "tickBitmap"
 // finds it nowhere else. With a spacing of 60 that is 116 words, with 1 it is 6,932.
 func (c *comparison) addBitmap(pool uint32, at slot) {
 	spacing := c.st.Pools.At(pool).TickSpacing
-	refs := c.st.TickLists.At(pool).Refs
+	refs := c.st.TickLists.At(pool)
 	last, _ := bitOf(clmath.MaxTick, spacing)
 
 	for k, _ := bitOf(clmath.MinTick, spacing); k <= last; k++ {

@@ -89,7 +89,7 @@ func (c *comparison) comparePools(ctx context.Context) error {
 			pool: i, want: word256(&p.FeeGrowthGlobal1X128)})
 		c.add(at.plus(liquidityOffset), check{what: "pool", id: id, field: "liquidity",
 			pool: i, want: word128(p.Liquidity)})
-		for _, ref := range c.st.TickLists.At(i).Refs {
+		for _, ref := range c.st.TickLists.At(i) {
 			c.addTick(i, at, c.st.Ticks.At(ref.Slot))
 		}
 		c.addBitmap(i, at)

@@ -70,7 +70,7 @@ func (c *contracts) storePool(i uint32) {
 	c.storage[at.plus(2)] = word256(&p.FeeGrowthGlobal1X128)
 	c.storage[at.plus(3)] = word128(p.Liquidity)
 
-	for _, ref := range c.st.TickLists.At(i).Refs {
+	for _, ref := range c.st.TickLists.At(i) {
 		t := c.st.Ticks.At(ref.Slot)
 		gross, net := t.LiquidityGross, t.LiquidityNet
 		var packed word
@@ -329,7 +329,7 @@ func TestWordsAreNamed(t *testing.T) {
 	f(pool.plus(2), "pool feeGrowthGlobal1X128")
 	f(pool.plus(3), "pool liquidity")
 	f(bitmapSlot(pool, 0), "tick initialised")
-	for _, ref := range st.TickLists.At(1).Refs {
+	for _, ref := range st.TickLists.At(1) {
 		tick := tickSlot(pool, ref.Tick)
 		f(tick, "tick liquidity")
 		f(tick.plus(1), "tick feeGrowthOutside0X128")
@@ -345,7 +345,7 @@ func TestWordsAreNamed(t *testing.T) {
 			shares++
 		}
 	}
-	if shares+len(st.TickLists.At(1).Refs) == 0 {
+	if shares+len(st.TickLists.At(1)) == 0 {
 		t.Error("the second pool has neither ticks nor positions")
 	}
 }

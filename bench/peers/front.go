@@ -83,7 +83,7 @@ func readBook(path string) (*accounts.Book, error) {
 			cell.Begin(month)
 			cell.Open(month, units)
 		}
-		book.Add(&accounts.Key{
+		book.Add(&accounts.Issued{
 			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: accounts.PrefixOf(string(key)), Cell: cell,
 		}, 0, 0)
 	}

@@ -86,11 +86,9 @@ func (s *stage) issue(book *accounts.Book) string {
 
 	key, err := accounts.NewKey(rand.Reader, accounts.Server)
 	s.must(err)
-	k := &accounts.Key{
+	book.Add(&accounts.Issued{
 		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key),
 		Cell: cell, Kind: accounts.Server,
-	}
-
-	book.Add(k, 0, 0)
+	}, 0, 0)
 	return key
 }

@@ -110,7 +110,7 @@ func (s *stage) plainTicks(path, asked string) answer {
 		return answer{status: 404}
 	}
 
-	refs := v.State.TickLists.At(i).Refs
+	refs := v.State.TickLists.At(i)
 	from := min(rankings.Offset(q.Page, q.Limit), uint64(len(refs)))
 	to := min(from+q.Limit, uint64(len(refs)))
 	body := render.AppendPagination(render.AppendTicks(nil, v.State, i, refs[from:to]), &render.Pagination{

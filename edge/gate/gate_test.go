@@ -28,7 +28,7 @@ func newBenchGate(tb testing.TB) (*Gate, string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	book.Add(&accounts.Key{
+	book.Add(&accounts.Issued{
 		Hash: accounts.HashKey([]byte(key)), Prefix: accounts.PrefixOf(key), Cell: cell,
 	}, 0, 0)
 

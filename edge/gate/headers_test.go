@@ -18,7 +18,7 @@ func planTicket(plan accounts.Plan, now time.Time) *Ticket {
 	span := accounts.SpanOf(accounts.MonthAt(ns))
 	cell := accounts.NewCell(1, "acme", 0, accounts.NewTerms(&plan, false))
 	cell.Begin(span.Month)
-	return &Ticket{Key: &accounts.Key{Cell: cell}, Terms: cell.Terms(), Span: &span, Now: ns}
+	return &Ticket{Key: &accounts.Key{Issued: accounts.Issued{Cell: cell}}, Terms: cell.Terms(), Span: &span, Now: ns}
 }
 
 // The headers of an answer say what is left of each limit that the account has, and

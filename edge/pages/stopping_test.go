@@ -15,7 +15,7 @@ func crowd(n int, first uint64) *market.State {
 	var owners market.Table[market.Address]
 	var pools market.Table[market.Pool]
 	var ticks market.Table[market.Tick]
-	var lists market.Table[market.TickList]
+	var lists market.TickListTable
 	var positions market.Table[market.Position]
 	var prices market.Table[market.Price]
 	var stats market.Table[market.PoolStats]
@@ -28,12 +28,12 @@ func crowd(n int, first uint64) *market.State {
 		Currency1: 1, TickSpacing: 60, LastHour: market.NoIndex, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
 	})
 	stats.Append(market.PoolStats{})
-	var list market.TickList
+	var refs []market.TickRef
 	for slot, tick := range []int32{-60, 60} {
 		ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick), Tick: tick})
-		list.Refs = append(list.Refs, market.TickRef{Tick: tick, Slot: uint32(slot)})
+		refs = append(refs, market.TickRef{Tick: tick, Slot: uint32(slot)})
 	}
-	lists.Append(list)
+	lists.Append(refs...)
 
 	for i := range uint64(n) {
 		positions.Append(market.Position{

@@ -8,7 +8,7 @@ import (
 
 // appendTicks appends a page of the initialised ticks of a pool.
 func appendTicks(dst []byte, q *Question, st *market.State, pool uint32) []byte {
-	refs := st.TickLists.At(pool).Refs
+	refs := st.TickLists.At(pool)
 	total := uint64(len(refs))
 	from := min(rankings.Offset(q.Paging.Page, q.Paging.Limit), total)
 	to := min(from+q.Paging.Limit, total)

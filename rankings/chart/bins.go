@@ -22,7 +22,7 @@ type Bin struct {
 // running liquidityNet. Of more than MaxBins, those around the current tick
 // stand alone, and the others are merged into the outermost on their side.
 func Bins(st *market.State, pool uint32) []Bin {
-	p, refs := st.Pools.At(pool), st.TickLists.At(pool).Refs
+	p, refs := st.Pools.At(pool), st.TickLists.At(pool)
 	if len(refs) < 2 {
 		return nil
 	}

@@ -19,7 +19,7 @@ func ladder(ticks int, at int32) *market.State {
 	tokens.Append(market.Token{Address: market.Address{2}, Decimals: 6})
 
 	var rows market.Table[market.Tick]
-	var list market.TickList
+	var refs []market.TickRef
 	below := clmath.I128{}
 	for n := range ticks {
 		net := clmath.I128{Lo: r.Uint64()}
@@ -29,13 +29,13 @@ func ladder(ticks int, at int32) *market.State {
 		below, _ = below.Add(net)
 		tick := int32(60 * n)
 		slot := rows.Append(market.Tick{Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick), LiquidityNet: net})
-		list.Refs = append(list.Refs, market.TickRef{Tick: tick, Slot: slot})
+		refs = append(refs, market.TickRef{Tick: tick, Slot: slot})
 	}
 
 	var pools market.Table[market.Pool]
 	pools.Append(market.Pool{Currency1: 1, TickSpacing: 60, Tick: at, SqrtPriceX96: clmath.SqrtPriceAtTick(at)})
-	var lists market.Table[market.TickList]
-	lists.Append(list)
+	var lists market.TickListTable
+	lists.Append(refs...)
 	return &market.State{
 		Tokens: tokens.Freeze(), Pools: pools.Freeze(), Ticks: rows.Freeze(), TickLists: lists.Freeze(),
 	}

@@ -105,7 +105,7 @@ func comparePool(t *testing.T, l *Ledger, st *market.State, want *chainPool) {
 	equal(t, want.Name+" liquidity", want.Liquidity, p.Liquidity)
 	equal(t, want.Name+" growth0", want.FeeGrowthGlobal0X128, &p.FeeGrowthGlobal0X128)
 	equal(t, want.Name+" growth1", want.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal1X128)
-	refs := st.TickLists.At(i).Refs
+	refs := st.TickLists.At(i)
 	if p.Tick != want.Tick || p.ProtocolFee != want.ProtocolFee || len(refs) != len(want.Ticks) {
 		t.Fatalf("%s has tick %d, protocol fee %d, %d ticks; the contracts say %d, %d, %d",
 			want.Name, p.Tick, p.ProtocolFee, len(refs), want.Tick, want.ProtocolFee, len(want.Ticks))
@@ -173,7 +173,7 @@ func compareFees(
 		return
 	}
 
-	p, refs := st.Pools.At(pool), st.TickLists.At(pool).Refs
+	p, refs := st.Pools.At(pool), st.TickLists.At(pool)
 	lowerSlot, _ := findTick(refs, want.TickLower)
 	upperSlot, _ := findTick(refs, want.TickUpper)
 	lower, upper := st.Ticks.At(lowerSlot), st.Ticks.At(upperSlot)

@@ -126,7 +126,7 @@ func (c *checker) checkPools() {
 
 		var sum, at clmath.U128
 		wrapped := false
-		for _, ref := range c.TickLists.At(i).Refs {
+		for _, ref := range c.TickLists.At(i) {
 			var over bool
 			sum, over = sum.Apply(c.Ticks.At(ref.Slot).LiquidityNet)
 			wrapped = wrapped || over

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,11 +154,11 @@ func (d *damages) pools() {
 	price("above the next tick's price", 1, 1)
 
 	d.by("liquidity that is left past the last tick", func(l *Ledger) {
-		refs := l.st.TickLists.At(0).Refs
+		refs := l.st.TickLists.At(0)
 		Ticks.in(l).Mut(refs[len(refs)-1].Slot).LiquidityNet.Lo++
 	})
 	d.by("liquidity that wraps", func(l *Ledger) {
-		refs := l.st.TickLists.At(0).Refs
+		refs := l.st.TickLists.At(0)
 		first := Ticks.in(l).Mut(refs[0].Slot)
 		last := Ticks.in(l).Mut(refs[len(refs)-1].Slot)
 		first.LiquidityNet, last.LiquidityNet = last.LiquidityNet, first.LiquidityNet
@@ -165,7 +166,7 @@ func (d *damages) pools() {
 }
 
 func (d *damages) ticks() {
-	slot := d.w.st.TickLists.At(0).Refs[0].Slot
+	slot := d.w.st.TickLists.At(0)[0].Slot
 	edit := func(name string, damage func(x *market.Tick)) {
 		d.by("tick: "+name, func(l *Ledger) { damage(Ticks.in(l).Mut(slot)) })
 	}
@@ -186,13 +187,17 @@ func (d *damages) ticks() {
 	edit("above the highest", func(x *market.Tick) { x.Tick = clmath.MaxTick + 1 })
 
 	list := func(name string, damage func(l *Ledger, refs []market.TickRef)) {
-		d.by("ticks of pool 0: "+name, func(l *Ledger) { damage(l, l.tickRefs.edit(0).Refs) })
+		d.by("ticks of pool 0: "+name, func(l *Ledger) {
+			refs := slices.Clone(l.st.TickLists.At(0))
+			damage(l, refs)
+			l.tickRefs.Replace(0, 0, len(refs), refs...)
+		})
 	}
 	list("out of order", func(_ *Ledger, refs []market.TickRef) { refs[0], refs[1] = refs[1], refs[0] })
 	list("one twice", func(_ *Ledger, refs []market.TickRef) { refs[1] = refs[0] })
 	list("one record twice", func(_ *Ledger, refs []market.TickRef) { refs[1].Slot = refs[0].Slot })
 	list("past the records", func(l *Ledger, refs []market.TickRef) { refs[0].Slot = l.st.Ticks.Len() })
-	list("none", func(l *Ledger, _ []market.TickRef) { l.tickRefs.edit(0).Refs = nil })
+	d.by("ticks of pool 0: none", func(l *Ledger) { l.tickRefs.Replace(0, 0, len(l.st.TickLists.At(0))) })
 	list("no multiple of the spacing", func(l *Ledger, refs []market.TickRef) {
 		Pools.in(l).Mut(0).TickSpacing = refs[0].Tick&0x3fff | 7
 	})

@@ -12,7 +12,7 @@ func (c *checker) checkTicks() (ok bool) {
 	listed := make([]bool, c.Ticks.Len())
 	for i := range c.Pools.Len() {
 		spacing := max(c.Pools.At(i).TickSpacing, 1)
-		refs := c.TickLists.At(i).Refs
+		refs := c.TickLists.At(i)
 		for k, ref := range refs {
 			c.expect(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i,
 				"tick %d is listed out of order", ref.Tick)
@@ -83,7 +83,7 @@ func (c *checker) checkTickSums() {
 			continue
 		}
 
-		refs := c.TickLists.At(d.Pool).Refs
+		refs := c.TickLists.At(d.Pool)
 		lower, okLower := findTick(refs, d.TickLower)
 		upper, okUpper := findTick(refs, d.TickUpper)
 		if c.expect(okLower && okUpper, "nonNFT", i, "ticks %d and %d of pool %d are not listed",

@@ -61,8 +61,8 @@ func (c *checker) checkDays() {
 		c.expect(d.EventHour <= market.HoursOfDay && (d.EventHour == 0 || d.HourLow <= root && root <= d.HourHigh),
 			"day", i, "hour %d is between %g and %g; its close is %g", d.EventHour, d.HourLow, d.HourHigh, root)
 
-		amount0, amount1 := principalOf(p, c.TickLists.At(i).Refs, &c.Ticks)
-		parts := len(c.TickLists.At(i).Refs)
+		amount0, amount1 := principalOf(p, c.TickLists.At(i), &c.Ticks)
+		parts := len(c.TickLists.At(i))
 		c.expect(isPrincipal(&d.Amount0, amount0, parts) && isPrincipal(&d.Amount1, amount1, parts), "day", i,
 			"amounts %s and %s; the ticks have %.0f and %.0f", d.Amount0.Dec(), d.Amount1.Dec(), amount0, amount1)
 	}

@@ -109,6 +109,6 @@ func (l *Ledger) fillDayEnd(i uint32, d *market.PoolDay) {
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
 	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
-	amount0, amount1 := principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
+	amount0, amount1 := principalOf(p, l.st.TickLists.At(i), &l.st.Ticks)
 	d.Amount0, d.Amount1 = clmath.FromFloat(amount0), clmath.FromFloat(amount1)
 }

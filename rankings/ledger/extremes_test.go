@@ -163,7 +163,7 @@ func (x *extremes) added(pool uint32, r [2]int32) clmath.I128 {
 	limit := maxPerTick(x.st.Pools.At(pool).TickSpacing)
 	room := limit
 	for _, tick := range r {
-		if slot, ok := findTick(x.st.TickLists.At(pool).Refs, tick); ok {
+		if slot, ok := findTick(x.st.TickLists.At(pool), tick); ok {
 			gross := x.st.Ticks.At(slot).LiquidityGross.U256()
 			var left clmath.U256
 			if left.Sub(&limit, &gross); left.Lt(&room) {

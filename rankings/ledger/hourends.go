@@ -44,7 +44,7 @@ func (l *Ledger) putHour(i uint32, d *market.PoolDay) {
 		FeeGrowthGlobal1X128: p.FeeGrowthGlobal1X128,
 	}
 	h.VolumeUsd, h.FeesUsd = l.hourSums(p, d)
-	h.Amount0, h.Amount1 = principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
+	h.Amount0, h.Amount1 = principalOf(p, l.st.TickLists.At(i), &l.st.Ticks)
 
 	l.ops = append(l.ops, PoolHours.Put(h))
 	undoByDrop(l, PoolHours, market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})

@@ -442,7 +442,7 @@ func TestNewTicks(t *testing.T) {
 	}
 	f := func(tick int32, want0, want1 clmath.U256) {
 		t.Helper()
-		slot, ok := findTick(l.tickRefs.At(0).Refs, tick)
+		slot, ok := findTick(l.st.TickLists.At(0), tick)
 		if !ok {
 			t.Fatalf("tick %d is not initialised", tick)
 		}

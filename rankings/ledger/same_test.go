@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -21,7 +22,20 @@ func sameState(t testing.TB, got, want *market.State) {
 	for _, table := range tables {
 		table.(testTable).same(t, got, want)
 	}
-	sameRows(t, "tick list", &got.TickLists, &want.TickLists)
+	sameTickLists(t, got, want)
+}
+
+func sameTickLists(t testing.TB, got, want *market.State) {
+	t.Helper()
+	if got.TickLists.Len() != want.TickLists.Len() {
+		t.Errorf("%d tick lists; want %d", got.TickLists.Len(), want.TickLists.Len())
+		return
+	}
+	for pool := range got.TickLists.Len() {
+		if a, b := got.TickLists.At(pool), want.TickLists.At(pool); !slices.Equal(a, b) {
+			t.Errorf("tick list %d is %v; want %v", pool, a, b)
+		}
+	}
 }
 
 // testTable is the test methods of a table of any row type.

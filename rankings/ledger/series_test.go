@@ -89,7 +89,7 @@ func (m *seriesModel) principal(pool uint32) (sum0, sum1 clmath.U256) {
 	var liquidity clmath.U128
 	var last *market.Tick
 	p := m.st.Pools.At(pool)
-	for _, ref := range m.st.TickLists.At(pool).Refs {
+	for _, ref := range m.st.TickLists.At(pool) {
 		t := m.st.Ticks.At(ref.Slot)
 		if !liquidity.IsZero() {
 			amount0, amount1 := clmath.Principal(p.Tick, &p.SqrtPriceX96, last.Tick, t.Tick,
@@ -332,7 +332,7 @@ func tickOf(st *market.State, pool uint32, tick int32) *market.Tick {
 	if st == nil || pool >= st.TickLists.Len() {
 		return nil
 	}
-	slot, ok := findTick(st.TickLists.At(pool).Refs, tick)
+	slot, ok := findTick(st.TickLists.At(pool), tick)
 	if !ok {
 		return nil
 	}

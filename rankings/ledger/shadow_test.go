@@ -98,17 +98,17 @@ func (s *shadow) state() *market.State {
 		t.(testTable).read(s, st, s.st)
 	}
 
-	lists := make([]market.TickList, st.Pools.Len())
+	lists := make([][]market.TickRef, st.Pools.Len())
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
-			refs := &lists[t.Pool].Refs
+			refs := &lists[t.Pool]
 			*refs = slices.Insert(*refs, countUpTo(*refs, t.Tick), market.TickRef{Tick: t.Tick, Slot: i})
 		}
 	}
 
-	var table market.Table[market.TickList]
+	var table market.TickListTable
 	for _, list := range lists {
-		table.Append(list)
+		table.Append(list...)
 	}
 
 	st.TickLists = table.Freeze()

@@ -29,7 +29,7 @@ func (s *scripted) show(what []string) []string {
 			p().OpenPositions, p().Holders)}
 	case "ticks":
 		var lines []string
-		for _, ref := range st.TickLists.At(pool).Refs {
+		for _, ref := range st.TickLists.At(pool) {
 			t := st.Ticks.At(ref.Slot)
 			lines = append(lines, fmt.Sprintf("%d in %d gross %s net %s",
 				t.Tick, ref.Slot, unsigned(t.LiquidityGross), signed(t.LiquidityNet)))

@@ -114,7 +114,7 @@ func swapFee(lp, protocol uint32) uint32 {
 // the output token.
 func (l *Ledger) replaySteps(pool uint32, spacing int32, other *clmath.U256) {
 	r := &l.replay
-	refs := l.tickRefs.At(pool).Refs
+	refs := l.st.TickLists.At(pool)
 	k := countUpTo(refs, r.Tick)
 	if r.Down {
 		k--

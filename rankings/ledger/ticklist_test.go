@@ -10,30 +10,26 @@ import (
 )
 
 // TestTickListsAgainstMaps inserts, removes, adds, truncates and freezes at random,
-// and compares every list with a map. What was frozen never changes, and a list is
-// copied once after a freeze, however often it changes.
+// and compares every list with a map. What was frozen never changes.
 func TestTickListsAgainstMaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	var lists tickLists
-	var live market.Frozen[market.TickList]
+	var live market.TickLists
 	lists.open(&live)
 	var want []map[int32]uint32
 	var frozen []frozenLists
-	ours := make(map[uint32]*market.TickRef) // the arrays copied since the last freeze
 
 	for step := range 4000 {
 		pool := uint32(r.IntN(max(len(want), 1)))
 		switch n := r.IntN(40); {
 		case n == 0:
 			frozen = append(frozen, frozenLists{lists.freeze(), cloneAll(want)})
-			clear(ours)
 		case n < 3 || len(want) == 0:
 			lists.add()
 			want = append(want, map[int32]uint32{})
 		case n == 3:
 			want = want[:max(len(want)-1, 1)]
 			lists.truncate(uint32(len(want)))
-			delete(ours, uint32(len(want)))
 		default:
 			tick := int32(r.IntN(64)) - 32
 			if _, listed := want[pool][tick]; listed {
@@ -43,19 +39,18 @@ func TestTickListsAgainstMaps(t *testing.T) {
 				lists.insert(pool, market.TickRef{Tick: tick, Slot: uint32(step)})
 				want[pool][tick] = uint32(step)
 			}
-			checkOneCopy(t, lists.At(pool).Refs, pool, ours)
 		}
-		sameTickLists(t, &live, want)
+		sameAsMaps(t, &live, want)
 	}
 
 	for _, f := range frozen {
-		sameTickLists(t, &f.lists, f.want)
+		sameAsMaps(t, &f.lists, f.want)
 	}
 }
 
 // frozenLists are lists that readers may have, and what they should be.
 type frozenLists struct {
-	lists market.Frozen[market.TickList]
+	lists market.TickLists
 	want  []map[int32]uint32
 }
 
@@ -66,31 +61,14 @@ func cloneAll(lists []map[int32]uint32) (clones []map[int32]uint32) {
 	return clones
 }
 
-// checkOneCopy checks that a list which was copied since the last freeze and has room
-// left is still in the array of that copy.
-func checkOneCopy(t *testing.T, refs []market.TickRef, pool uint32, ours map[uint32]*market.TickRef) {
-	t.Helper()
-	if cap(refs) == 0 {
-		return
-	}
-	array := &refs[:1][0]
-	if before := ours[pool]; before != nil && before != array && len(refs) < cap(refs) {
-		t.Fatalf("the list of pool %d was copied again", pool)
-	}
-	ours[pool] = array
-	if len(refs) == cap(refs) {
-		delete(ours, pool) // the next insert moves it to a larger array
-	}
-}
-
-func sameTickLists(t *testing.T, got *market.Frozen[market.TickList], want []map[int32]uint32) {
+func sameAsMaps(t *testing.T, got *market.TickLists, want []map[int32]uint32) {
 	t.Helper()
 	if int(got.Len()) != len(want) {
 		t.Fatalf("%d lists; want %d", got.Len(), len(want))
 	}
 
 	for pool, ticks := range want {
-		refs := got.At(uint32(pool)).Refs
+		refs := got.At(uint32(pool))
 		if len(refs) != len(ticks) {
 			t.Fatalf("pool %d lists %v; want %v", pool, refs, ticks)
 		}
@@ -108,7 +86,7 @@ func sameTickLists(t *testing.T, got *market.Frozen[market.TickList], want []map
 // TestRemoveATickThatIsNotListed: only a mistake of the ledger can ask for it.
 func TestRemoveATickThatIsNotListed(t *testing.T) {
 	var lists tickLists
-	lists.open(new(market.Frozen[market.TickList]))
+	lists.open(new(market.TickLists))
 	lists.add()
 	lists.insert(0, market.TickRef{Tick: 60, Slot: 1})
 

@@ -11,7 +11,7 @@ import (
 // contracts' convention all fee growth so far happened below a new tick, and so
 // did all time.
 func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
-	if slot, ok := findTick(l.tickRefs.At(pool).Refs, tick); ok {
+	if slot, ok := findTick(l.st.TickLists.At(pool), tick); ok {
 		return slot
 	}
 

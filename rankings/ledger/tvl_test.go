@@ -65,7 +65,7 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 			continue
 		}
 		checked++
-		parts := s.parts + uint64(len(st.TickLists.At(pool).Refs))
+		parts := s.parts + uint64(len(st.TickLists.At(pool)))
 		amount0, amount1 := value.Holdings(st, pool)
 		withinParts(t, pool, &amount0, &s.amount[0], parts)
 		withinParts(t, pool, &amount1, &s.amount[1], parts)

@@ -9,7 +9,7 @@ type State struct {
 	Tokens    Frozen[Token]
 	Owners    Frozen[Address]
 	Pools     Frozen[Pool]
-	TickLists Frozen[TickList]
+	TickLists TickLists
 	Days      Frozen[PoolDay]
 	Minutes   Frozen[Minutes]
 	Ticks     Frozen[Tick]

@@ -23,16 +23,6 @@ type Tick struct {
 	LiquidityNet   clmath.I128
 }
 
-// TickRef is an entry of a pool's ascending list of initialised ticks.
-type TickRef struct {
-	Tick int32
-	Slot uint32 // index of its record
-}
-
-// TickList is the initialised ticks of one pool, ascending. The slice is never
-// changed in place once its table is frozen.
-type TickList struct{ Refs []TickRef }
-
 // LastDay returns the UTC day in which the fee growth outside was last written.
 func (t *Tick) LastDay() uint32 { return t.LastHour / HoursOfDay }
 

@@ -98,7 +98,7 @@ func reachTick(st *market.State, p *market.Pool, tick int32, slot uint32, down b
 // or NoIndex if it is not initialised.
 func nextStop(st *market.State, pool uint32, p *market.Pool, down bool) (stop int32, slot uint32) {
 	stop = clmath.WordEdge(p.Tick, p.TickSpacing, down)
-	refs := st.TickLists.At(pool).Refs
+	refs := st.TickLists.At(pool)
 	k := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > p.Tick })
 	if down {
 		k--

@@ -46,7 +46,7 @@ func virtualDepth(pool *market.Pool, side int, impact float64) (d depth) {
 // would, from the pool's price. About 20 ns a tick, and a cache miss.
 func depthOf(st *market.State, index uint32, side int, impact float64) (d depth) {
 	pool := st.Pools.At(index)
-	refs := st.TickLists.At(index).Refs
+	refs := st.TickLists.At(index)
 	next := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > pool.Tick })
 	step := 1
 	if side == 0 {

@@ -67,7 +67,7 @@ func (k *Pricer) listRows(st *market.State) {
 // rangeAround returns the ticks between which the price of a pool can move and be in the
 // same ranges as now.
 func rangeAround(st *market.State, pool uint32) (lower, upper int32) {
-	refs, tick := st.TickLists.At(pool).Refs, st.Pools.At(pool).Tick
+	refs, tick := st.TickLists.At(pool), st.Pools.At(pool).Tick
 	next := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > tick })
 	lower, upper = math.MinInt32, math.MaxInt32
 	if next > 0 {

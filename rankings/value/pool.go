@@ -20,7 +20,7 @@ import (
 // fees excluded, every range rounded down as a removal would.
 func Holdings(st *market.State, index uint32) (amount0, amount1 clmath.U256) {
 	pool := st.Pools.At(index)
-	refs := st.TickLists.At(index).Refs
+	refs := st.TickLists.At(index)
 	var liquidity clmath.U128
 	for i := 0; i+1 < len(refs); i++ {
 		lower, upper := st.Ticks.At(refs[i].Slot), st.Ticks.At(refs[i+1].Slot)

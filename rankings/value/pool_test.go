@@ -163,7 +163,7 @@ func exactSale(st *market.State, index uint32, side int) (out, in float64) {
 		end = sqrtOf(math.Pow(approx(&price)/two96, 2) * 10)
 	}
 
-	refs := st.TickLists.At(index).Refs
+	refs := st.TickLists.At(index)
 	for step := range refs {
 		ref := refs[step]
 		if side == 0 {

@@ -143,13 +143,14 @@ func (w *world) volume(index uint32, hour uint32, volumeUsd, feesUsd float64) {
 func (w *world) state() *market.State {
 	st := &market.State{Chain: 1, Head: market.Head{Number: 1, Time: w.now}, Native: w.eth}
 	var ticks market.Table[market.Tick]
-	var lists market.Table[market.TickList]
+	var lists market.TickListTable
 	for i := range w.pools.Len() {
-		lists.Append(w.ticksOf(i, &ticks))
+		lists.Append(w.ticksOf(i, &ticks)...)
 	}
+	st.TickLists = lists.Freeze()
 
 	slot := func(pool uint32, tick int32) uint32 {
-		refs := lists.At(pool).Refs
+		refs := st.TickLists.At(pool)
 		at, _ := slices.BinarySearchFunc(refs, tick, func(r market.TickRef, t int32) int {
 			return cmp.Compare(r.Tick, t)
 		})
@@ -164,7 +165,7 @@ func (w *world) state() *market.State {
 
 	st.Tokens, st.Pools, st.Minutes = w.tokens.Freeze(), w.pools.Freeze(), w.minutes.Freeze()
 	st.Positions, st.Hours = w.positions.Freeze(), w.hours.Freeze()
-	st.Ticks, st.TickLists = ticks.Freeze(), lists.Freeze()
+	st.Ticks = ticks.Freeze()
 	var prices market.Table[market.Price]
 	for _, price := range Prices(st, &w.params, w.feed, func() {}) {
 		prices.Append(price)
@@ -174,7 +175,7 @@ func (w *world) state() *market.State {
 }
 
 // ticksOf sums the pool's ranges into ticks and sets its liquidity.
-func (w *world) ticksOf(index uint32, ticks *market.Table[market.Tick]) (list market.TickList) {
+func (w *world) ticksOf(index uint32, ticks *market.Table[market.Tick]) (refs []market.TickRef) {
 	pool := w.pools.Mut(index)
 	pool.Liquidity = clmath.U128{}
 	at := map[int32]*market.Tick{}
@@ -199,10 +200,10 @@ func (w *world) ticksOf(index uint32, ticks *market.Table[market.Tick]) (list ma
 	}
 
 	for _, tick := range slices.Sorted(maps.Keys(at)) {
-		list.Refs = append(list.Refs, market.TickRef{Tick: tick, Slot: ticks.Append(*at[tick])})
+		refs = append(refs, market.TickRef{Tick: tick, Slot: ticks.Append(*at[tick])})
 	}
 
-	return list
+	return refs
 }
 
 func u128(x float64) clmath.U128 {

@@ -3,6 +3,7 @@ package accounts
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -32,7 +33,7 @@ func filled(tb testing.TB, n, each int, plan string) (*Book, []string) {
 			c.Open(month, p.MonthlyUnits)
 		}
 		keys[i], _ = NewKey(random, Server)
-		b.Add(&Key{
+		b.Add(&Issued{
 			ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Prefix: PrefixOf(keys[i]), Cell: c,
 		}, 0, 0)
 	}
@@ -77,6 +78,16 @@ func benchmarkRequest(b *testing.B, each int) {
 		}
 		book.Settle(&t, RoutePositions, 1)
 	}
+}
+
+// A collection of the garbage with 20,000 keys in the book, which passes every pointer to
+// them. Requests wait for it on a node with one processor.
+func BenchmarkCollect(b *testing.B) {
+	book, _ := filled(b, 20_000, 10, "scale")
+	for b.Loop() {
+		runtime.GC()
+	}
+	runtime.KeepAlive(book)
 }
 
 // Issuing is linear: the time per key must not grow with the keys there are.

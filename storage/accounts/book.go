@@ -7,20 +7,25 @@ import (
 	"unsafe"
 )
 
-// Key is an issued key. Its plain fields are immutable. The fields that every
-// request reads come first, in one cache line.
-type Key struct {
-	Hash      Hash // of the whole key; the index finds it by Prefix
-	Cell      *Cell
-	revokedAt atomic.Int64 // Unix ms; 0: active
-	used      atomic.Int64 // minutes since 1970; 0: never
-	Kind      Kind
-	Origins   []string // canonical; browser keys only
+// Issued is what a key is from when it is issued on. It is immutable.
+type Issued struct {
+	Hash    Hash // of the whole key; the index finds it by Prefix
+	Cell    *Cell
+	Kind    Kind
+	Origins []string // canonical; browser keys only
 
 	ID        uint64
 	Prefix    Prefix
 	Label     string
 	CreatedAt int64 // Unix ms
+}
+
+// Key is a key of a book. The fields that every request reads come first, in one cache
+// line.
+type Key struct {
+	revokedAt atomic.Int64 // Unix ms; 0: active
+	used      atomic.Int64 // minutes since 1970; 0: never
+	Issued
 
 	dirty link[Key] // on the book's list of keys to drain
 
@@ -68,6 +73,7 @@ const (
 // Book holds every key and account of a node in memory.
 type Book struct {
 	keys     index[Key]
+	cells    slab[*Cell] // of the accounts that have keys
 	origins  index[listing]
 	calendar atomic.Pointer[Calendar]
 	// aliveUntil is the time, on the quota clock, until which units may be spent
@@ -144,15 +150,32 @@ func prefixHash(key []byte) uint64 {
 	return h ^ h>>32
 }
 
-// Add adds an issued key (writer). Its origins are listed if the key is active and
-// its account is not suspended.
-func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
+// Add adds a key, and returns its number (writer). Its origins are listed if the key is
+// active and its account is not suspended.
+func (b *Book) Add(issued *Issued, revokedAt, usedMinute int64) (number uint32) {
+	k := b.keys.elements.next()
+	k.Issued = *issued
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
-	b.keys.add(prefixHash(k.Prefix[:]), k, k.Cell)
+
+	number = b.keys.add(prefixHash(k.Prefix[:]), b.numberOf(k.Cell))
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
 		b.CountOrigins(k, 1)
 	}
+	return number
+}
+
+// Key returns the key with a number.
+func (b *Book) Key(number uint32) *Key { return b.keys.elements.at(number) }
+
+// numberOf returns the number of a cell in the book, which the first key of the account
+// adds (writer).
+func (b *Book) numberOf(c *Cell) uint32 {
+	if c.number == 0 {
+		*b.cells.next() = c
+		c.number = b.cells.add() + 1
+	}
+	return c.number - 1
 }
 
 // Revoke revokes a key for every later request (writer).
@@ -170,8 +193,9 @@ func (b *Book) CountOrigins(k *Key, by int64) {
 		h := originHash([]byte(o))
 		l, _ := b.origins.find(h, func(l *listing) bool { return l.origin == o })
 		if l == nil {
-			l = &listing{origin: o}
-			b.origins.add(h, l, nil)
+			l = b.origins.elements.next()
+			l.origin = o
+			b.origins.add(h, 0)
 		}
 		l.active.Add(by)
 	}
@@ -226,17 +250,17 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 		return nil, notIssued(header)
 	}
 	prefetch(unsafe.Pointer(k))
-	cell.prefetch(b.calendar.Load().This.Month)
+	(*b.cells.at(cell)).prefetch(b.calendar.Load().This.Month)
 
 	hash := HashKey(header)
 	if k.Hash != hash {
-		k, cell = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
+		k, _ = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
 	}
 
 	switch {
 	case k == nil:
 		return nil, notIssued(header)
-	case cell.Terms().Suspended:
+	case k.Cell.Terms().Suspended:
 		return k, Suspended
 	case k.revokedAt.Load() != 0:
 		return k, Revoked

@@ -58,7 +58,7 @@ func TestResolveSamePrefix(t *testing.T) {
 
 		body := []byte("tm_srv_012345678" + rest)
 		key := string(appendSum(body, crc32.ChecksumIEEE(body)))
-		b.Add(&Key{
+		b.Add(&Issued{
 			ID: id, Hash: HashKey([]byte(key)), Prefix: PrefixOf(key), Cell: cell,
 		}, 0, 0)
 		return key
@@ -90,11 +90,11 @@ func TestListed(t *testing.T) {
 
 	for i := range 200 {
 		origins := []string{fmt.Sprintf("https://app%d.example.com", i), "https://shared.example.com"}
-		keys = append(keys, &Key{
+		number := b.Add(&Issued{
 			ID: uint64(i), Hash: Hash{byte(i)}, Prefix: PrefixOf("tm_web_000000000"), Cell: cell,
 			Kind: Browser, Origins: origins,
-		})
-		b.Add(keys[i], int64(i%2), 0) // every other one is revoked
+		}, int64(i%2), 0) // every other one is revoked
+		keys = append(keys, b.Key(number))
 	}
 
 	f := func(origin string, want bool) {
@@ -235,8 +235,7 @@ func TestResolveBesideWriter(t *testing.T) {
 	}
 
 	for i, key := range issued {
-		k := &Key{ID: uint64(i + 1), Hash: HashKey([]byte(key)), Prefix: PrefixOf(key), Cell: cell}
-		b.Add(k, 0, 0)
+		k := b.Key(b.Add(&Issued{ID: uint64(i + 1), Hash: HashKey([]byte(key)), Prefix: PrefixOf(key), Cell: cell}, 0, 0))
 		if i%2 == 0 {
 			b.Revoke(k, 5)
 		}
@@ -262,12 +261,10 @@ func TestListedWhileUsable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &Key{
+		return book.Key(book.Add(&Issued{
 			Hash: HashKey([]byte(text)), Prefix: PrefixOf(text), Kind: Browser, Origins: []string{origin},
 			Cell: NewCell(1, "acme", 0, NewTerms(&plan, suspended)),
-		}
-		book.Add(k, revokedAt, 0)
-		return k
+		}, revokedAt, 0))
 	}
 	f := func(what string, want bool) {
 		t.Helper()

@@ -258,10 +258,10 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestRevokedWhileSuspended(t *testing.T) {
 	b, k := one(t, Plan{ID: "p"}, 0)
 	browser := func(id byte) *Key {
-		key := &Key{ID: uint64(id), Hash: Hash{id}, Prefix: PrefixOf("tm_web_00000000" + string('0'+rune(id))), Cell: k.Cell,
-			Kind: Browser, Origins: []string{"https://a.example"}}
-		b.Add(key, 0, 0)
-		return key
+		return b.Key(b.Add(&Issued{
+			ID: uint64(id), Hash: Hash{id}, Prefix: PrefixOf("tm_web_00000000" + string('0'+rune(id))), Cell: k.Cell,
+			Kind: Browser, Origins: []string{"https://a.example"},
+		}, 0, 0))
 	}
 	revoked, other := browser(2), browser(3)
 	f := func(what string, want bool) {
@@ -331,8 +331,9 @@ func TestAddedKeys(t *testing.T) {
 	var cells []*Cell
 	for id := range uint64(3) {
 		c := NewCell(id, "acme", 70+int64(id), NewTerms(&plan, false))
-		k := &Key{ID: id, Hash: Hash{byte(id)}, Prefix: PrefixOf("tm_srv_00000000" + string('0'+rune(id))), Cell: c}
-		b.Add(k, 5*int64(id), 7*int64(id))
+		k := b.Key(b.Add(&Issued{
+			ID: id, Hash: Hash{byte(id)}, Prefix: PrefixOf("tm_srv_00000000" + string('0'+rune(id))), Cell: c,
+		}, 5*int64(id), 7*int64(id)))
 		if k.RevokedAt() != 5*int64(id) || k.UsedMinute() != 7*int64(id) || c.ID != id || c.CreatedAt != 70+int64(id) {
 			t.Errorf("key %d: revoked at %d, used at %d, account %d made at %d",
 				id, k.RevokedAt(), k.UsedMinute(), c.ID, c.CreatedAt)

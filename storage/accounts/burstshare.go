@@ -129,15 +129,11 @@ func (b *Book) TakeAsked(dst []Asked) []Asked {
 	return dst
 }
 
-// Cells returns the accounts that have keys. One with several keys comes several times.
+// Cells returns the accounts that have keys.
 func (b *Book) Cells() iter.Seq[*Cell] {
 	return func(yield func(*Cell) bool) {
-		slots := b.keys.slots.Load()
-		if slots == nil {
-			return
-		}
-		for i := range *slots {
-			if k := (*slots)[i].at.Load(); k != nil && !yield(k.Cell) {
+		for i := range b.cells.count.Load() {
+			if !yield(*b.cells.at(i)) {
 				return
 			}
 		}

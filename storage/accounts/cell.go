@@ -28,6 +28,7 @@ type Cell struct {
 	burst  atomic.Uint64
 	asked  atomic.Int64
 	asking link[Cell] // on the book's list of cells that asked
+	number uint32     // in the book, plus one; 0: the account has no keys
 
 	ID        uint64
 	Name      string

@@ -19,9 +19,8 @@ func one(t *testing.T, plan Plan, lease int64) (*Book, *Key) {
 	c := NewCell(1, "acme", 0, NewTerms(&plan, false))
 	c.Begin(testMonth)
 	c.Open(testMonth, lease)
-	k := &Key{ID: 1, Hash: Hash{1}, Prefix: PrefixOf("tm_srv_000000000"), Cell: c}
-	b.Add(k, 0, 0)
-	return b, k
+	number := b.Add(&Issued{ID: 1, Hash: Hash{1}, Prefix: PrefixOf("tm_srv_000000000"), Cell: c}, 0, 0)
+	return b, b.Key(number)
 }
 
 func TestBurst(t *testing.T) {

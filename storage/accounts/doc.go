@@ -38,8 +38,8 @@
 //
 // The files, in reading order: plan (limits), key and origin (who asks), route (what it
 // costs), month and calendar (what month it is charged to), slot and cell (an account),
-// burstshare and share (its part in a cluster), ticket (a request), index and list (how
-// keys and cells are found and drained), book (all of them).
+// burstshare and share (its part in a cluster), ticket (a request), slab, index and list
+// (how keys and cells are kept, found and drained), book (all of them).
 //
 // The package is pure: time is an argument, keys come from a reader, and it starts
 // no goroutines. Methods marked "writer" must be called by one goroutine at a time,

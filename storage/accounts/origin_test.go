@@ -85,7 +85,7 @@ func TestRefusedOrigin(t *testing.T) {
 }
 
 func TestAllows(t *testing.T) {
-	k := &Key{Kind: Browser, Origins: []string{"https://app.example.com", "http://localhost:3000"}}
+	k := &Key{Issued: Issued{Kind: Browser, Origins: []string{"https://app.example.com", "http://localhost:3000"}}}
 
 	f := func(origin string, want bool) {
 		t.Helper()

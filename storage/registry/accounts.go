@@ -74,14 +74,14 @@ func (r *Registry) SetPlan(name, plan string) (AccountView, error) {
 			return refuse(Invalid, "%v", err)
 		}
 		record.Plan = plan
-		return at.checkFits(p)
+		return r.checkFits(at, p)
 	})
 }
 
 // checkFits refuses a plan that the account's active keys exceed.
-func (at *account) checkFits(p *accounts.Plan) error {
+func (r *Registry) checkFits(at *account, p *accounts.Plan) error {
 	var browser []string
-	for _, k := range at.keys {
+	for k := range r.keysOf(at) {
 		if k.RevokedAt() == 0 && k.Kind == accounts.Browser {
 			browser = append(browser, keyID(k.ID))
 		}
@@ -129,7 +129,7 @@ func (r *Registry) editRecord(at *account, edit func(*account, *storage.AccountR
 // while the account is active. They change before the new terms apply.
 func (r *Registry) replaceRecord(at *account, record *storage.AccountRecord) {
 	if record.Suspended != at.record.Suspended {
-		at.listOrigins(r.book, record.Suspended)
+		r.listOrigins(at, record.Suspended)
 	}
 	at.record = *record
 	r.book.SetTerms(at.cell, r.termsOf(record.Plan, record.Suspended))
@@ -137,14 +137,14 @@ func (r *Registry) replaceRecord(at *account, record *storage.AccountRecord) {
 
 // listOrigins removes the origins of the account's active keys from the book
 // of listed origins, or adds them again.
-func (at *account) listOrigins(b *accounts.Book, suspended bool) {
+func (r *Registry) listOrigins(at *account, suspended bool) {
 	by := int64(1)
 	if suspended {
 		by = -1
 	}
-	for _, k := range at.keys {
+	for k := range r.keysOf(at) {
 		if k.RevokedAt() == 0 {
-			b.CountOrigins(k, by)
+			r.book.CountOrigins(k, by)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (r *Registry) Account(name string) (AccountDetail, error) {
 		return AccountDetail{}, err
 	}
 	d := AccountDetail{AccountView: viewAccount(at), KeyList: make([]KeyView, 0, len(at.keys))}
-	for _, k := range at.keys {
+	for k := range r.keysOf(at) {
 		d.KeyList = append(d.KeyList, viewKey(k))
 	}
 	d.Usage, err = r.readUsage(at, r.book.Calendar().This.Month)

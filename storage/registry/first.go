@@ -37,7 +37,7 @@ func (r *Registry) PrintedKey() string {
 	if at == nil {
 		return ""
 	}
-	for _, k := range at.keys {
+	for k := range r.keysOf(at) {
 		if k.Label == printedLabel && k.RevokedAt() == 0 {
 			return keyID(k.ID)
 		}

@@ -139,7 +139,7 @@ func found(
 		if err := r.publish(Change{Account: &at.record}); err != nil {
 			return nil, err
 		}
-		for _, k := range at.keys {
+		for k := range r.keysOf(at) {
 			record := recordOf(k, k.RevokedAt())
 			if err := r.publish(Change{Key: &record}); err != nil {
 				return nil, err

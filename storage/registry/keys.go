@@ -3,6 +3,7 @@ package registry
 import (
 	"crypto/rand"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,20 +131,38 @@ func (r *Registry) generateKey(account uint64, kind accounts.Kind, label string,
 
 // addKey puts a key into the registry and the book.
 func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key {
-	k := &accounts.Key{
+	number := r.book.Add(&accounts.Issued{
 		ID: record.ID, Hash: record.Hash, Cell: at.cell, Kind: record.Kind,
 		Origins: record.Origins, Prefix: accounts.PrefixOf(record.Prefix), Label: record.Label,
 		CreatedAt: record.CreatedAt,
-	}
+	}, record.RevokedAt, record.UsedMinute)
 
-	at.keys = append(at.keys, k)
+	at.keys = append(at.keys, number)
 	if record.RevokedAt == 0 {
 		at.active++
 	}
-	r.keys[k.ID] = k
-	r.lastKey = max(r.lastKey, k.ID)
-	r.book.Add(k, record.RevokedAt, record.UsedMinute)
-	return k
+	r.keys[record.ID] = number
+	r.lastKey = max(r.lastKey, record.ID)
+	return r.book.Key(number)
+}
+
+// findKey returns the key with an id, nil if there is none.
+func (r *Registry) findKey(id uint64) *accounts.Key {
+	if number, ok := r.keys[id]; ok {
+		return r.book.Key(number)
+	}
+	return nil
+}
+
+// keysOf returns the keys of an account by id, revoked ones too.
+func (r *Registry) keysOf(at *account) iter.Seq[*accounts.Key] {
+	return func(yield func(*accounts.Key) bool) {
+		for _, number := range at.keys {
+			if !yield(r.book.Key(number)) {
+				return
+			}
+		}
+	}
 }
 
 // KeyList returns the keys of an account, or all keys if account is empty, by id.
@@ -156,14 +175,14 @@ func (r *Registry) KeyList(account string) ([]KeyView, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range at.keys {
+		for k := range r.keysOf(at) {
 			views = append(views, viewKey(k))
 		}
 		return views, nil
 	}
 
 	for id := uint64(1); id <= r.lastKey; id++ {
-		if k := r.keys[id]; k != nil {
+		if k := r.findKey(id); k != nil {
 			views = append(views, viewKey(k))
 		}
 	}
@@ -177,7 +196,7 @@ func (r *Registry) RevokeKey(id string) (KeyView, error) {
 
 func (r *Registry) revokeKey(id string) (KeyView, error) {
 	n, err := parseKeyID(id)
-	k := r.keys[n]
+	k := r.findKey(n)
 	if err != nil || k == nil {
 		return KeyView{}, refuse(NotFound, "no key %q; tidemark keys list shows all keys", id)
 	}

@@ -22,8 +22,8 @@ type Registry struct {
 
 	mu       sync.Mutex // held around every change and listing
 	accounts map[string]*account
-	ordered  []*account // by id
-	keys     map[uint64]*accounts.Key
+	ordered  []*account                     // by id
+	keys     map[uint64]uint32              // by id: numbers of the book
 	terms    map[string]*[2]*accounts.Terms // by plan: active, suspended
 	lastKey  uint64
 	shared   shared
@@ -33,8 +33,8 @@ type Registry struct {
 type account struct {
 	record storage.AccountRecord
 	cell   *accounts.Cell
-	keys   []*accounts.Key // by id, revoked ones too
-	active int64           // keys that are not revoked
+	keys   []uint32 // numbers of the book, by id; revoked ones too
+	active int64    // keys that are not revoked
 }
 
 // Kind says why a request was refused.
@@ -63,7 +63,7 @@ func refuse(kind Kind, format string, args ...any) error {
 func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Registry, error) {
 	r := &Registry{
 		store: store, clock: accounts.NewClock(start),
-		accounts: map[string]*account{}, keys: map[uint64]*accounts.Key{},
+		accounts: map[string]*account{}, keys: map[uint64]uint32{},
 	}
 	r.setPlans(plans)
 

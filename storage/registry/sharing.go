@@ -231,7 +231,7 @@ func (r *Registry) different(changes []Change) (list []Change) {
 				continue
 			}
 		case c.Key != nil:
-			if k := r.keys[c.Key.ID]; k != nil && (k.RevokedAt() != 0 || c.Key.RevokedAt == 0) {
+			if k := r.findKey(c.Key.ID); k != nil && (k.RevokedAt() != 0 || c.Key.RevokedAt == 0) {
 				continue
 			}
 		}
@@ -260,7 +260,7 @@ func (r *Registry) take(c *Change) error {
 		}
 
 	case c.Key != nil:
-		k := r.keys[c.Key.ID]
+		k := r.findKey(c.Key.ID)
 		if k != nil {
 			if c.Key.RevokedAt != 0 && k.RevokedAt() == 0 {
 				r.revoke(k, c.Key.RevokedAt)

@@ -125,7 +125,7 @@ func filled(t *testing.T, fs *vfs.MemFS, names ...string) {
 func contents(r *Registry) (list []string) {
 	for _, at := range r.ordered {
 		list = append(list, fmt.Sprintf("%d %s %s suspended %t", at.record.ID, at.record.Name, at.record.Plan, at.record.Suspended))
-		for _, k := range at.keys {
+		for k := range r.keysOf(at) {
 			list = append(list, fmt.Sprintf("key %d %s revoked %t", k.ID, k.Label, k.RevokedAt() != 0))
 		}
 	}
@@ -286,7 +286,7 @@ func TestRevokedStaysRevoked(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		record := recordOf(r.keys[2], 0)
+		record := recordOf(r.findKey(2), 0)
 		if here {
 			if _, err := r.RevokeKey(keyID(2)); err != nil {
 				t.Fatal(err)
@@ -302,14 +302,14 @@ func TestRevokedStaysRevoked(t *testing.T) {
 		if err := r.Apply(change); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.keys[2].RevokedAt() != 0; got != want {
+		if got := r.findKey(2).RevokedAt() != 0; got != want {
 			t.Errorf("revoked here %t, there %t: %t", here, there, got)
 		}
 		if err := r.store.Close(); err != nil {
 			t.Fatal(err)
 		}
 		stored := newRegistry(t, fs)
-		if got := stored.keys[2].RevokedAt() != 0; got != want {
+		if got := stored.findKey(2).RevokedAt() != 0; got != want {
 			t.Errorf("revoked here %t, there %t: in the store %t", here, there, got)
 		}
 	}

@@ -53,10 +53,9 @@ func startSession(t *testing.T, name string, servers *natstest.Servers, took *ti
 
 	now := s.clock.At(time.Now())
 	s.book = accounts.NewBook(accounts.NewTurner(now, 0).Step(now, now))
-	s.key = &accounts.Key{
+	s.key = s.book.Key(s.book.Add(&accounts.Issued{
 		ID: 1, Prefix: accounts.PrefixOf("tm_srv_000000000"), Cell: accounts.NewCell(1, "medium", 0, accounts.NewTerms(&medium, false)),
-	}
-	s.book.Add(s.key, 0, 0)
+	}, 0, 0))
 	s.limits, err = Open(joined, Config{
 		Book: s.book, Clock: s.clock, Remember: func(int64) error { return nil },
 		Metrics: metrics.NewSet(), Log: slog.New(slog.DiscardHandler),

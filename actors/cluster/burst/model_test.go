@@ -74,9 +74,10 @@ func (m *model) start(name string) *modelNode {
 	n.book = accounts.NewBook(accounts.NewTurner(m.now, 0).Step(m.now, m.now))
 	for i, terms := range m.plans {
 		c := accounts.NewCell(uint64(i+1), fmt.Sprint("account", i+1), 0, terms)
-		k := &accounts.Key{ID: uint64(i + 1), Cell: c, Prefix: accounts.PrefixOf(fmt.Sprintf("tm_srv_%09d", i))}
-		n.book.Add(k, 0, 0)
-		n.cells, n.keys = append(n.cells, c), append(n.keys, k)
+		number := n.book.Add(&accounts.Issued{
+			ID: uint64(i + 1), Cell: c, Prefix: accounts.PrefixOf(fmt.Sprintf("tm_srv_%09d", i)),
+		}, 0, 0)
+		n.cells, n.keys = append(n.cells, c), append(n.keys, n.book.Key(number))
 	}
 	n.shares = NewShares(name, n.process, n.book, m.remembered[name], m.now)
 	m.nodes = append(m.nodes, n)

@@ -75,7 +75,7 @@ func (w *world) pool(i uint32) *pool {
 	row := w.st.Pools.At(i)
 	p := &pool{
 		venue: &w.venues[i], index: i, sqrt: row.SqrtPriceX96, tick: row.Tick,
-		liquidity: row.Liquidity, protocolFee: row.ProtocolFee, refs: w.st.TickLists.At(i).Refs,
+		liquidity: row.Liquidity, protocolFee: row.ProtocolFee, refs: w.st.TickLists.At(i),
 	}
 	w.pools[i] = p
 	return p
