@@ -142,6 +142,7 @@ func steadyDiff(a, b reflect.Value) string {
 	if other := b.FieldByName("n").Uint(); n != other {
 		return fmt.Sprintf(" has %d rows; want %d", n, other)
 	}
+
 	at := func(v reflect.Value, row int) uint64 {
 		return v.FieldByName("blocks").Index(row / steadyRows).Elem().Index(row % steadyRows).Uint()
 	}

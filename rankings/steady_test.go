@@ -83,6 +83,7 @@ func TestSteadySharesBlocks(t *testing.T) {
 	copied := next.blocks[1]
 	next.set(steadyRows+1, 6)
 	next.set(3*steadyRows-1, 7)
+
 	for i, same := range []bool{true, false, false} {
 		if got := next.blocks[i] == one.blocks[i]; got != same {
 			t.Errorf("block %d is shared: %t; want %t", i, got, same)

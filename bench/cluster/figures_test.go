@@ -57,6 +57,7 @@ func TestIdleLook(t *testing.T) {
 			t.Errorf("idle with %.2f s of CPU and %.0f refreshes is %v", cpu-6, refreshes-7, !want)
 		}
 	}
+
 	f(true, 6.01, 7)
 	f(false, 6.01, 8)
 	f(false, 6.2, 7)
@@ -68,11 +69,13 @@ func TestSpans(t *testing.T) {
 		from, to := readingOf(second, cpu, refreshes), readingOf(second+1, cpu+0.0625, refreshes)
 		return look{[2]reading{from, from}, [2]reading{to, to}}
 	}
+
 	spans := spansOf([]look{at(0, 0, 0), at(15, 4.0625, 2), at(31, 6.125, 4)})
 	want := refreshCost{count: 2, cpu: 4.0625, idle: 15 * 0.0625}
 	if len(spans) != 2 || spans[0].writer != want || spans[0].other != want {
 		t.Fatalf("the spans are %+v; want 2, the first one of %+v twice", spans, want)
 	}
+
 	sum := total(spans)
 	if sum.other.count != 4 || sum.other.cpu != 6.125 {
 		t.Errorf("the total is %+v", sum.other)

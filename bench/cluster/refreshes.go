@@ -98,7 +98,8 @@ func (f *figures) measurePair(ctx context.Context, name, other string) (spans []
 
 // printSide prints what refreshes of one side took in the mean.
 func (f *figures) printSide(name string, c refreshCost) {
-	fmt.Fprintf(f.Out, "  %s: %.4f s of CPU a refresh, and %.4f s when idle; %.3f s a refresh, %.3f s of it to append\n",
+	fmt.Fprintf(f.Out, "  %s: %.4f s of CPU a refresh, and %.4f s when idle; "+
+		"%.3f s a refresh, %.3f s of it to append\n",
 		name, c.own(), c.idle/c.count, c.took/c.count, c.append/c.count)
 }
 
