@@ -51,7 +51,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 		b.addOrder(id, ids, key, pause)
 	}
 
-	v.columns.closedIDs.changed, v.columns.openIDs.changed = nil, nil
+	v.columns.forgetChanged()
 	b.publication.Directory = b.directory.Append(nil)
 	v.orders, v.retired = b.directory.Orders, b.directory.Retired
 	return v, b.publication
@@ -287,6 +287,7 @@ func Complete(v *View, pause func()) (*View, error) {
 		}
 	}
 
+	w.columns.forgetChanged()
 	return &w, nil
 }
 

@@ -14,7 +14,7 @@ type rowMarks struct{ moved, ticked, priced, crossed uint64 }
 // predicted, and takes the marks of eight rows at a time.
 func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
 	var standard uint64
-	rows := f.pool.rows[first:end]
+	rows := f.pool.chunk(first, end)
 	for n := 0; n < len(rows); n += 8 {
 		m := f.marksOf(rows[n:])
 		r.moved |= gatherBits(m) << n
@@ -89,7 +89,7 @@ func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		var bit uint64
-		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
+		if rangeHolds(&chunk[n], f.tick[f.pool.at(first+n)]) {
 			bit = 1
 		}
 		in |= bit << n

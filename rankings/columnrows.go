@@ -3,7 +3,6 @@ package rankings
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
@@ -17,7 +16,6 @@ func (f *columnBuilder) fillPositions() {
 		*c = make([]float64, open)
 		f.pause()
 	}
-	f.shareColumns(open)
 
 	n := f.st.Positions.Len()
 	for first := uint32(0); first < n; first += market.ChunkLen {
@@ -87,7 +85,6 @@ func (f *columnBuilder) findOpen() {
 	}
 
 	f.open.Seal()
-	f.sharesAll = f.prev != nil && slices.Equal(old, words)
 	f.takeKept()
 }
 
@@ -119,52 +116,6 @@ func openRows(chunk []market.Position) (open uint64) {
 	return open
 }
 
-// shareColumns begins the columns that hardly change with those of prev, if it has the same
-// rows.
-func (f *columnBuilder) shareColumns(open uint32) {
-	closed := f.st.Positions.Len() - open
-	if f.sharesMinted, f.sharesClosed = f.sharesAll, f.sharesAll; f.sharesAll {
-		old := f.prev.columns
-		f.mintedAt, f.closedPnl, f.closedAge = old.mintedAt, old.closedPnl, old.closedAge
-	}
-	if f.prev != nil && f.prev.State.Positions.Len() != f.st.Positions.Len() {
-		f.sharesClosed = false
-	}
-
-	if !f.sharesMinted {
-		f.mintedAt = make([]uint32, open)
-		f.pause()
-	}
-	if !f.sharesClosed {
-		f.closedPnl = make([]float64, closed)
-		f.pause()
-		f.closedAge = make([]uint32, closed)
-		f.pause()
-	}
-}
-
-// setMinted sets when the open row at a place was minted.
-func (f *columnBuilder) setMinted(at, unix uint32) {
-	if f.sharesMinted && f.mintedAt[at] != unix {
-		f.mintedAt, f.sharesMinted = slices.Clone(f.mintedAt), false
-	}
-	if !f.sharesMinted {
-		f.mintedAt[at] = unix
-	}
-}
-
-// setClosed sets the columns of the closed row at a place.
-func (f *columnBuilder) setClosed(at uint32, pnl float64, age uint32) {
-	if f.sharesClosed {
-		if math.Float64bits(f.closedPnl[at]) == math.Float64bits(pnl) && f.closedAge[at] == age {
-			return
-		}
-		f.closedPnl, f.closedAge = slices.Clone(f.closedPnl), slices.Clone(f.closedAge)
-		f.sharesClosed = false
-	}
-	f.closedPnl[at], f.closedAge[at] = pnl, age
-}
-
 // fillContinued fills the rows of a chunk that continues prev's, which is one word of each
 // bitmap: those that were written from their records. Of the other closed rows those are read
 // whose pool has another tick, and of the open ones those whose claim is another one because
@@ -193,7 +144,6 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	}
 	f.openIDs.changed[w] = todo | written
 	f.valued.Words()[w] = old.valued.Words()[w]&open&^(todo|written) | f.renew(first, todo, open, kept)
-	f.copySteady(first, end, n)
 	f.fillRows(first, written, open, kept)
 	f.place, f.prevOpen = f.place+n, f.prevOpen+n
 }
@@ -222,7 +172,7 @@ func (f *columnBuilder) fillRows(first uint32, rows, open uint64, kept []value.K
 		if open&row != 0 {
 			f.fillOpen(i, f.place+before, &kept[before])
 		} else {
-			f.fillClosed(i, i-f.place-before)
+			f.fillClosed(i)
 		}
 	}
 }
@@ -234,10 +184,11 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	usd, pendingFees := f.value[from:to], f.pendingFees[from:to]
 
 	var r value.Results
+	pools := f.pool.chunk(first, min(first+market.ChunkLen, f.pool.len()))
 	for rest := todo; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		at := bits.OnesCount64(open & (rest&-rest - 1))
-		f.ranker.Renew(first+n, f.pool.rows[first+n], &kept[at], &r)
+		f.ranker.Renew(first+n, pools[n], &kept[at], &r)
 		roi[at], feePercent[at], pnl[at] = r.ROI, r.FeePercent, r.PnlUsd
 		usd[at], pendingFees[at] = r.UnderlyingValueUsd, r.PendingFeesUsd
 		if isValued(r.UnderlyingValueUsd) {
@@ -259,20 +210,6 @@ func (f *columnBuilder) copyOpen(n uint32) {
 	copy(f.pendingFees[to:to+n], old.pendingFees[from:from+n])
 }
 
-// copySteady copies what does not change with prices for the rows of a chunk, n of which are
-// open, where it is not in the memory of prev.
-func (f *columnBuilder) copySteady(first, end, n uint32) {
-	old := f.prev.columns
-	if !f.sharesMinted {
-		copy(f.mintedAt[f.place:f.place+n], old.mintedAt[f.prevOpen:f.prevOpen+n])
-	}
-	if !f.sharesClosed {
-		from, to, closed := first-f.prevOpen, first-f.place, end-first-n
-		copy(f.closedPnl[to:to+closed], old.closedPnl[from:from+closed])
-		copy(f.closedAge[to:to+closed], old.closedAge[from:from+closed])
-	}
-}
-
 // fillWritten fills the rows of a chunk from their records, which it reads ahead together.
 func (f *columnBuilder) fillWritten(first, end uint32) {
 	before, w := uint32(0), first/market.ChunkLen
@@ -286,7 +223,7 @@ func (f *columnBuilder) fillWritten(first, end uint32) {
 	for i := first; i < end; i++ {
 		wasOpen := i < before && f.prev.columns.open.Has(i)
 		f.fillPosition(i, i < before && !wasOpen)
-		if f.defaultPools.Has(f.pool.rows[i]) {
+		if f.defaultPools.Has(f.pool.at(i)) {
 			f.defaultPositions.Set(i)
 		}
 		if wasOpen {
@@ -317,25 +254,25 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 
 	// A closed row whose record did not change has the figures of before.
 	if wasClosed && !f.quarantineChanged.Has(p.Pool) && *p == *f.prev.State.Positions.At(i) {
-		old, from := f.prev.columns, i-f.prevOpen
-		f.setClosed(i-f.place, old.closedPnl[from], old.closedAge[from])
 		return
 	}
-	f.fillClosed(i, i-f.place)
+	f.fillClosed(i)
 }
 
 // fillOpen fills the columns of the open row i at a place, and what is kept of it.
 func (f *columnBuilder) fillOpen(i, at uint32, kept *value.Kept) {
 	f.ranker.Rank(i, &f.metrics)
 	f.ranker.Keep(kept)
-	f.setMinted(at, f.st.Positions.At(i).MintedAt)
+	f.age.set(i, f.st.Positions.At(i).MintedAt)
+	f.closedPnl.set(i, 0)
 	f.setFigures(at, i)
 }
 
-// fillClosed fills the columns of the closed row i at a place.
-func (f *columnBuilder) fillClosed(i, at uint32) {
+// fillClosed fills the columns of the closed row i.
+func (f *columnBuilder) fillClosed(i uint32) {
 	f.ranker.Rank(i, &f.metrics)
-	f.setClosed(at, f.metrics.PnlUsd, uint32(ageKey(f.st, i)))
+	f.closedPnl.set(i, math.Float64bits(f.metrics.PnlUsd))
+	f.age.set(i, uint32(ageKey(f.st, i)))
 	if f.prev != nil {
 		f.closedIDs.changed = append(f.closedIDs.changed, i)
 	}

@@ -1,6 +1,8 @@
 package rankings
 
 import (
+	"sync/atomic"
+
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -11,8 +13,10 @@ import (
 // order, and hold no pointers.
 type columns struct {
 	// By position.
-	pool, owner      steady
-	open             *block.Bitmap // it has liquidity
+	pool, owner      steady[uint32]
+	age              steady[uint32] // when an open one was minted; the age in seconds of a closed one
+	closedPnl        steady[uint64] // as bits; 0 of open ones
+	open             *block.Bitmap  // it has liquidity
 	inRange          *block.Bitmap
 	valued           *block.Bitmap // open, with a value that is known and not 0
 	defaultPositions *block.Bitmap // its pool passes the default filters
@@ -21,17 +25,13 @@ type columns struct {
 	// and age.
 	roi, feePercent, pnl, value []float64
 	pendingFees                 []float64
-	mintedAt                    []uint32
 	kept                        keptRows // empty once the next generation has taken it
 	openIDs                     openIDs
 
-	// By place among the closed positions.
-	closedPnl []float64
-	closedAge []uint32 // seconds
 	closedIDs closedIDs
 
 	// By pool.
-	sides        []uint32 // two entries a pool: its token0 and its token1
+	sides        steady[uint32] // two entries a pool: its token0 and its token1
 	tvl          []float64
 	fee          []uint32      // as rows show it; NoFee is unknown
 	hookTag      []uint32      // of the hooks' address; 0: no hooks
@@ -60,6 +60,15 @@ type columns struct {
 	poolGrams, tokenGrams grams // of pool ids and of token addresses
 }
 
+// forgetChanged forgets what only the generation that is built needs.
+func (c *columns) forgetChanged() {
+	c.closedIDs.changed, c.openIDs.changed = nil, nil
+	for _, s := range []*steady[uint32]{&c.pool, &c.owner, &c.age, &c.sides} {
+		s.seal()
+	}
+	c.closedPnl.seal()
+}
+
 // columnBuilder computes the columns of a State. It copies from the previous
 // view whatever that one computed from the same records and prices.
 type columnBuilder struct {
@@ -83,10 +92,6 @@ type columnBuilder struct {
 	place     uint32       // open positions before the current row
 	prevOpen  uint32       // those of prev
 	chunkKept []value.Kept // of the current row and those after it in its chunk
-	sharesAll bool         // the open positions are those of prev
-
-	// Columns that are still those of prev.
-	sharesMinted, sharesClosed bool
 }
 
 // poolMarks are what every row of a pool asks of it.
@@ -117,13 +122,15 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 	// here and below.
 	n := st.Positions.Len()
 	pool, owner := continueSteady(&old.pool, n), continueSteady(&old.owner, n)
+	age, closedPnl := continueSteady(&old.age, n), continueSteady(&old.closedPnl, n)
 	pause()
 
 	f := &columnBuilder{
-		st: st, prev: prev, pause: pause, ranker: value.NewRanker(st, pause),
+		st: st, prev: prev, pause: pause, ranker: takeRanker(st, pause),
 		columns: &columns{
-			pool: pool, owner: owner,
-			open: block.NewBitmap(n), inRange: block.NewBitmap(n),
+			pool: pool, owner: owner, age: age, closedPnl: closedPnl,
+			sides: continueSteady(&old.sides, 2*st.Pools.Len()),
+			open:  block.NewBitmap(n), inRange: block.NewBitmap(n),
 			valued: block.NewBitmap(n), defaultPositions: block.NewBitmap(n),
 		},
 	}
@@ -134,9 +141,24 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 	}
 	f.fillPools()
 	f.fillPositions()
+	f.ranker.Release()
+	spareRanker.Store(f.ranker)
 	f.fillLookups()
 	f.fillTokens()
 	return f.columns
+}
+
+// spareRanker is what the last builder has left, since the memory of a Ranker is larger than
+// that of most columns. One is enough, as of an orderBuilder.
+var spareRanker atomic.Pointer[value.Ranker]
+
+func takeRanker(st *market.State, pause func()) *value.Ranker {
+	r := spareRanker.Swap(nil)
+	if r == nil {
+		r = new(value.Ranker)
+	}
+	r.Restart(st, pause)
+	return r
 }
 
 // fillPools fills the columns of pools. It also marks the pools that moved:
@@ -145,7 +167,7 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 func (f *columnBuilder) fillPools() {
 	st := f.st
 	n := st.Pools.Len()
-	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
+	f.tvl = make([]float64, n)
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.marks, f.quarantineChanged = make([]poolMarks, n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
@@ -155,7 +177,8 @@ func (f *columnBuilder) fillPools() {
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
-		f.sides = append(f.sides, p.Currency0, p.Currency1)
+		f.sides.set(2*i, p.Currency0)
+		f.sides.set(2*i+1, p.Currency1)
 		f.fee[i], f.hookTag[i], f.tick[i] = p.ShownFee(), hookTag(&p.Hooks), p.Tick
 		if f.hookTag[i] != 0 {
 			f.hooked.Set(i)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // ColumnsDiff describes the first difference between the columns of two warm
@@ -135,6 +136,24 @@ func LeafDiff(v *View, leaves LeafReader) (string, error) {
 	return "", nil
 }
 
+// steadyDiff compares the rows of two steady columns, not how they are shared.
+func steadyDiff(a, b reflect.Value) string {
+	n := a.FieldByName("n").Uint()
+	if other := b.FieldByName("n").Uint(); n != other {
+		return fmt.Sprintf(" has %d rows; want %d", n, other)
+	}
+
+	at := func(v reflect.Value, row int) uint64 {
+		return v.FieldByName("blocks").Index(row / steadyRows).Elem().Index(row % steadyRows).Uint()
+	}
+	for row := range int(n) {
+		if is, want := at(a, row), at(b, row); is != want {
+			return fmt.Sprintf("[%d] is %d; want %d", row, is, want)
+		}
+	}
+	return ""
+}
+
 // valueDiff compares two values, floats by their bits.
 func valueDiff(a, b reflect.Value) string {
 	switch a.Kind() {
@@ -145,10 +164,10 @@ func valueDiff(a, b reflect.Value) string {
 	case reflect.Pointer:
 		return valueDiff(a.Elem(), b.Elem())
 	case reflect.Struct:
+		if strings.HasPrefix(a.Type().Name(), "steady[") {
+			return steadyDiff(a, b)
+		}
 		for i := range a.NumField() {
-			if a.Type() == reflect.TypeFor[steady]() && i > 0 {
-				break // how it is shared
-			}
 			if diff := valueDiff(a.Field(i), b.Field(i)); diff != "" {
 				return "." + a.Type().Field(i).Name + diff
 			}

@@ -10,7 +10,7 @@ type filter struct {
 
 	// Unless groups is nil, it must contain the group of a row.
 	groups *block.Bitmap
-	group  []uint32
+	group  *steady[uint32]
 
 	// If floor is above 0, the value of an open position must reach it.
 	floor float64
@@ -78,7 +78,7 @@ func (f *filter) match(row uint32) bool {
 
 // groupAllowed reports whether groups contains the row's group.
 func (f *filter) groupAllowed(row uint32) bool {
-	return f.groups == nil || f.groups.Has(f.group[row])
+	return f.groups == nil || f.groups.Has(f.group.at(row))
 }
 
 // reachesFloor reports whether the open position at a place reaches the floor.
@@ -179,7 +179,7 @@ func (q *PositionQuestion) filterPool(f *filter, v *View) {
 		return
 	}
 
-	f.groups, f.group = intersect(sets), c.pool.rows
+	f.groups, f.group = intersect(sets), &c.pool
 	if rows, few := c.byPool.candidatesOfGroups(f.groups, maxListed(f.n)); few {
 		f.limitTo(rows)
 	}
@@ -231,7 +231,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	if q.Owner != nil {
 		if owner, found := v.owner(q.Owner); found {
 			f.limitTo(c.byOwner.candidates(owner))
-			f.addTest(func(row uint32) bool { return c.owner.rows[row] == owner })
+			f.addTest(func(row uint32) bool { return c.owner.at(row) == owner })
 		} else {
 			f.rejectAll()
 		}
@@ -240,7 +240,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	if q.Pool != nil {
 		if pool, found := v.Pool(*q.Pool); found {
 			f.limitTo(c.byPool.candidates(pool))
-			f.addTest(func(row uint32) bool { return c.pool.rows[row] == pool })
+			f.addTest(func(row uint32) bool { return c.pool.at(row) == pool })
 		} else {
 			f.rejectAll()
 		}

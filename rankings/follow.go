@@ -34,6 +34,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		return nil, fmt.Errorf("cannot follow generation %d of chain %d: %w", gen, st.Chain, err)
 	}
 
+	v.columns.forgetChanged()
 	v.columns.closedIDs, v.columns.openIDs = closedIDs{}, openIDs{} // which are not made here
 	if prev != nil && prev.columns == nil {
 		prev = nil

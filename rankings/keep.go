@@ -1,9 +1,6 @@
 package rankings
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // keptOrders says which orders of prev are those of the next generation too, with their
 // leaves and with what the default filters admit of them. What a closed position is
@@ -35,22 +32,18 @@ func compareOrders(prev, v *View, pause func()) (k keptOrders) {
 		k.closed = k.closed && turned&^open[i] == 0
 	}
 	pause()
-	k.openAges = k.openIDs && sameMemory(was.mintedAt, is.mintedAt) && agesAlike(prev, v)
-	if sameMemory(was.closedAge, is.closedAge) {
-		return k // in the same memory nothing has changed
-	}
-
-	k.closed = k.closed && slices.Equal(was.closedAge, is.closedAge)
-	inStrides(len(is.closedPnl), pause, func(from, to int) {
-		for i := from; i < to && k.closed; i++ {
-			k.closed = math.Float64bits(was.closedPnl[i]) == math.Float64bits(is.closedPnl[i])
+	known := is.age.had == is.age.len() // what the columns have otherwise than before
+	k.openAges = known && k.openIDs && agesAlike(prev, v)
+	k.closed = known && k.closed && len(is.closedPnl.changed) == 0
+	for _, row := range is.age.changed {
+		if is.open.Has(row) {
+			k.openAges = false
+		} else {
+			k.closed = false
 		}
-	})
+	}
 	return k
 }
-
-// sameMemory reports whether two columns are one.
-func sameMemory(a, b []uint32) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // agesAlike reports whether all open positions have got older by the same time since prev.
 // An age that is negative by the clock of the chain counts as 0, and so might not.

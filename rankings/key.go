@@ -69,11 +69,7 @@ func (v *View) sortKey(o orderID, row uint32) uint64 {
 	case o == openID || o == closedID:
 		return v.State.Positions.At(row).ID
 	case v.columns != nil:
-		place := v.columns.open.Rank(row)
-		if o.ofClosed() {
-			place = row - place
-		}
-		return v.columns.sortKey(o, place, v.State.Now())
+		return v.columns.sortKey(o, row, v.State.Now())
 	case o == openAge || o == closedAge:
 		return ageKey(v.State, row)
 	}
@@ -101,26 +97,26 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 	panic(fmt.Sprintf("BUG: order %d does not sort by a metric", o))
 }
 
-// sortKey returns the key of a position in any order except those by id. place
-// counts among the open positions for an order of open ones, else among the
-// closed.
-func (c *columns) sortKey(o orderID, place uint32, now int64) uint64 {
+// sortKey returns the key of a position in any order except those by id.
+func (c *columns) sortKey(o orderID, row uint32, now int64) uint64 {
 	switch o {
 	case openAge:
-		return openAgeKey(c.mintedAt[place], now)
+		return openAgeKey(c.age.at(row), now)
 	case closedAge:
-		return uint64(c.closedAge[place])
+		return uint64(c.age.at(row))
+	case closedPnl:
+		return descending(math.Float64frombits(c.closedPnl.at(row)))
 	case openAPR, openFeeAPR:
-		return descending(value.AnnualRate(c.floats(o)[place], now-int64(c.mintedAt[place])))
+		return descending(value.AnnualRate(c.floats(o)[c.open.Rank(row)], now-int64(c.age.at(row))))
 	}
-	return descending(c.floats(o)[place])
+	return descending(c.floats(o)[c.open.Rank(row)])
 }
 
 // openAgeKey is ageKey of an open position that was minted then.
 func openAgeKey(minted uint32, now int64) uint64 { return uint64(max(now-int64(minted), 0)) }
 
-// floats returns the column that an order of positions is sorted by, in a year's terms for
-// the orders of annual rates; nil for one by age.
+// floats returns the column that an order of open positions is sorted by, in a year's terms
+// for the orders of annual rates; nil for one by age.
 func (c *columns) floats(o orderID) []float64 {
 	switch o {
 	case openAPR, openROI:
@@ -131,9 +127,7 @@ func (c *columns) floats(o orderID) []float64 {
 		return c.pnl
 	case openValue:
 		return c.value
-	case closedPnl:
-		return c.closedPnl
-	case openAge, closedAge:
+	case openAge:
 		return nil
 	}
 

@@ -214,9 +214,9 @@ func (f *columnBuilder) fillLookups() {
 	owner := func(row uint32) []byte { return st.Owners.At(row)[:] }
 	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners, owner, f.pause)
 	f.pause()
-	f.byPool = old.byPool.extend(f.pool.changed, f.pool.rows, st.Pools.Len(), f.pause)
-	f.byOwner = old.byOwner.extend(f.owner.changed, f.owner.rows, st.Owners.Len(), f.pause)
-	f.byToken = old.byToken.extend(changedRows(old.sides, f.sides, f.pause), f.sides, st.Tokens.Len(), f.pause)
+	f.byPool = old.byPool.extend(&f.pool, st.Pools.Len(), f.pause)
+	f.byOwner = old.byOwner.extend(&f.owner, st.Owners.Len(), f.pause)
+	f.byToken = old.byToken.extend(&f.sides, st.Tokens.Len(), f.pause)
 	f.symbols = old.symbols.extend(before, st, f.pause)
 	f.pause()
 	f.poolGrams = old.poolGrams.extend(st.Pools.Len(), samePools, poolIDs(st), f.pause)

@@ -147,29 +147,24 @@ func (o *orderBuilder) findKeys(id orderID) {
 	c, now := o.view.columns, o.view.State.Now()
 	o.keys = slices.Grow(o.keys[:0], len(o.rows))[:len(o.rows)]
 	var values []float64
-	if !id.ofPools() {
+	if !id.ofPools() && !id.ofClosed() {
 		values = c.floats(id)
 	}
 
 	inStrides(len(o.keys), o.pause, func(from, to int) {
-		keys := o.keys[from:to]
+		keys, rows := o.keys[from:to], o.rows[from:to]
 		switch id {
 		case openAPR, openFeeAPR:
-			minted := c.mintedAt[from:to]
 			for i, x := range values[from:to] {
-				keys[i] = descending(value.AnnualRate(x, now-int64(minted[i])))
+				keys[i] = descending(value.AnnualRate(x, now-int64(c.age.at(rows[i]))))
 			}
-		case openAge:
-			for i, minted := range c.mintedAt[from:to] {
-				keys[i] = openAgeKey(minted, now)
-			}
-		case closedAge:
-			for i, age := range c.closedAge[from:to] {
-				keys[i] = uint64(age)
-			}
-		case openROI, openPnl, openValue, closedPnl:
+		case openROI, openPnl, openValue:
 			for i, x := range values[from:to] {
 				keys[i] = descending(x)
+			}
+		case openAge, closedPnl, closedAge:
+			for i, row := range rows {
+				keys[i] = c.sortKey(id, row, now)
 			}
 		}
 	})

@@ -1,6 +1,10 @@
 package rankings
 
-import "tidemark/rankings/market"
+import (
+	"math"
+
+	"tidemark/rankings/market"
+)
 
 // Holdings is what an owner's positions come to. A sum leaves out the values that
 // are not known.
@@ -70,7 +74,7 @@ func (v *View) Holdings(owner *market.Address) (*OwnerWalk, error) {
 
 	w := &OwnerWalk{columns: v.columns}
 	if group, found := v.owner(owner); found {
-		w.rows = v.columns.byOwner.rowsOf(v.columns.owner.rows, group)
+		w.rows = v.columns.byOwner.rowsOf(&v.columns.owner, group)
 	}
 	return w, nil
 }
@@ -104,8 +108,8 @@ func (w *OwnerWalk) add(row uint32) {
 		value, fees, pnl = c.value[place], c.pendingFees[place], c.pnl[place]
 	} else {
 		s.Closed++
-		pnl = c.closedPnl[row-place]
-		if c.someQuarantined && c.quarantined.Has(c.pool.rows[row]) {
+		pnl = math.Float64frombits(c.closedPnl.at(row))
+		if c.someQuarantined && c.quarantined.Has(c.pool.at(row)) {
 			value, fees = market.Unknown, market.Unknown
 		}
 	}

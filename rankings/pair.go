@@ -17,7 +17,7 @@ func (f *filter) filterPair(c *columns, text []byte) {
 	whole := c.symbols.findText(text)
 	first, last := c.symbols.findHalves(text)
 	f.addTest(func(pool uint32) bool {
-		a, b := c.sides[2*pool], c.sides[2*pool+1]
+		a, b := c.sides.at(2*pool), c.sides.at(2*pool+1)
 		return first.Has(a) && last.Has(b) && c.symbols.arePair(text, a, b) ||
 			first.Has(b) && last.Has(a) && c.symbols.arePair(text, b, a) ||
 			whole.Has(a) || whole.Has(b)

@@ -318,7 +318,7 @@ func checkGroups(p *postings, col []uint32, groups uint32, r *rand.Rand) error {
 // TestMostCandidates asks for groups of 3, 2 and 1 rows: all that they have, or none if that
 // is too many.
 func TestMostCandidates(t *testing.T) {
-	p := newPostings([]uint32{0, 0, 1, 0, 1, 200}, 201, func() {})
+	p := newPostings(newSteady([]uint32{0, 0, 1, 0, 1, 200}), 201, func() {})
 	f := func(most, want int, groups ...uint32) {
 		t.Helper()
 		some := block.NewBitmap(201)
@@ -353,9 +353,10 @@ func TestPostings(t *testing.T) {
 	}
 
 	var p postings
-	old, base := []uint32(nil), slices.Clone(col)
+	column, base := new(steady[uint32]), slices.Clone(col)
 	for round := range 40 {
-		p = p.extend(changedRows(old, col, func() {}), col, groups, func() {})
+		column = nextSteady(column, col)
+		p = p.extend(column, groups, func() {})
 		if len(p.recent) > postingsSlack {
 			t.Fatalf("round %d: %d rows are recent; want %d at most", round, len(p.recent), postingsSlack)
 		}
@@ -376,7 +377,7 @@ func TestPostings(t *testing.T) {
 				t.Fatalf("round %d: group %d has rows %v; want %v", round, g, rows, want)
 			}
 			inTurn := []uint32{}
-			for next := p.rowsOf(col, g); ; {
+			for next := p.rowsOf(column, g); ; {
 				row, ok := next.next()
 				if !ok {
 					break
@@ -391,7 +392,6 @@ func TestPostings(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 
-		old, col = col, slices.Clone(col)
 		for range 200 {
 			i := r.IntN(len(base))
 			col[i] = []uint32{base[i], r.Uint32N(groups)}[r.IntN(2)]

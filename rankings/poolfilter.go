@@ -83,7 +83,7 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 
 	first, last := rows[0], rows[len(tokens)-1]
 	for _, side := range sides {
-		a, b := c.sides[side&^1], c.sides[side|1]
+		a, b := c.sides.at(side&^1), c.sides.at(side|1)
 		if (a == first || b == first) && (a == last || b == last) {
 			found.Set(side / 2)
 		}

@@ -8,7 +8,7 @@ func (v *View) PoolPositions(pool uint32) (positions iter.Seq[uint32], most int,
 	if v.columns == nil {
 		return nil, 0, ErrWarming
 	}
-	rows := v.columns.byPool.rowsOf(v.columns.pool.rows, pool)
+	rows := v.columns.byPool.rowsOf(&v.columns.pool, pool)
 
 	return func(yield func(uint32) bool) {
 		for at := rows; ; {

@@ -22,18 +22,18 @@ type postings struct {
 // milliseconds.
 const postingsSlack = 4096
 
-// extend returns the postings of col, given p, the postings of an earlier column, of which
-// the rows in changed, which ascend, had another group. A column has the group of each row.
-func (p *postings) extend(changed, col []uint32, groups uint32, pause func()) postings {
-	n := uint32(len(col))
+// extend returns the postings of col, given p, the postings of the column before it. A column
+// has the group of each row.
+func (p *postings) extend(col *steady[uint32], groups uint32, pause func()) postings {
+	n := col.len()
 	if n < p.covered || p.starts == nil {
 		return newPostings(col, groups, pause)
 	}
 
 	// A row that was recent once stays so: the lists have it in an older group.
 	unsorted, _ := slices.BinarySearch(p.recent, p.covered)
-	sorted, _ := slices.BinarySearch(changed, p.covered)
-	recent := mergeRows(p.recent[:unsorted], changed[:sorted])
+	sorted, _ := slices.BinarySearch(col.changed, p.covered)
+	recent := mergeRows(p.recent[:unsorted], col.changed[:sorted])
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
@@ -52,27 +52,14 @@ func mergeRows(a, b []uint32) []uint32 {
 	return slices.Compact(rows)
 }
 
-// changedRows returns the rows that are in another group in col than in old, of those that
-// both have.
-func changedRows(old, col []uint32, pause func()) (changed []uint32) {
-	inStrides(min(len(old), len(col)), pause, func(from, to int) {
-		for i := from; i < to; i++ {
-			if old[i] != col[i] {
-				changed = append(changed, uint32(i))
-			}
-		}
-	})
-	return changed
-}
-
 // newPostings sorts the rows by group.
-func newPostings(col []uint32, groups uint32, pause func()) postings {
+func newPostings(col *steady[uint32], groups uint32, pause func()) postings {
 	// Group g is counted at g+2 and filled at g+1, so that its start is at g in
 	// the end.
 	starts := make([]uint32, groups+2)
-	inStrides(len(col), pause, func(from, to int) {
-		for _, g := range col[from:to] {
-			starts[g+2]++
+	inStrides(int(col.len()), pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			starts[col.at(uint32(i))+2]++
 		}
 	})
 
@@ -80,15 +67,15 @@ func newPostings(col []uint32, groups uint32, pause func()) postings {
 		starts[g+2] += starts[g+1]
 	}
 
-	rows := make([]uint32, len(col))
-	inStrides(len(col), pause, func(from, to int) {
+	rows := make([]uint32, col.len())
+	inStrides(len(rows), pause, func(from, to int) {
 		for i := from; i < to; i++ {
-			g := col[i]
+			g := col.at(uint32(i))
 			rows[starts[g+1]] = uint32(i)
 			starts[g+1]++
 		}
 	})
-	return postings{starts: starts[:groups+1], rows: rows, covered: uint32(len(col))}
+	return postings{starts: starts[:groups+1], rows: rows, covered: col.len()}
 }
 
 // candidates returns rows that include all those of the group, each once. The
@@ -120,13 +107,13 @@ func (p *postings) appendBuilt(among []uint32, group uint32) []uint32 {
 
 // rowsOf returns the rows of a group in ascending order. col has the group of each
 // row.
-func (p *postings) rowsOf(col []uint32, group uint32) groupRows {
+func (p *postings) rowsOf(col *steady[uint32], group uint32) groupRows {
 	return groupRows{col: col, group: group, built: p.builtRows(group), recent: p.recent}
 }
 
 // groupRows iterates over the rows of a group.
 type groupRows struct {
-	col           []uint32
+	col           *steady[uint32]
 	group         uint32
 	built, recent []uint32 // not read yet; both include rows of other groups
 }
@@ -148,7 +135,7 @@ func (g *groupRows) next() (row uint32, ok bool) {
 			row, g.recent = g.recent[0], g.recent[1:]
 		}
 
-		if g.col[row] == g.group {
+		if g.col.at(row) == g.group {
 			return row, true
 		}
 	}

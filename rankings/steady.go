@@ -1,45 +1,61 @@
 package rankings
 
-import "slices"
+// steady is a column whose rows hardly ever change. It is in blocks, which generations share:
+// a later one has its own of those in which it changes a row or adds one. Rows that were never
+// set have any value.
+type steady[T uint32 | uint64] struct {
+	blocks []*[steadyRows]T
+	n      uint32
 
-// steady is a column whose rows hardly ever change. Generations share its memory: a later
-// one adds rows after those of an earlier one, and has a copy once it changes one of them.
-type steady struct {
-	rows  []uint32
-	taken *uint32 // rows of the memory that any generation has
-	own   uint32  // the first row that no generation before has
+	own []bool // by block: no other generation has it; only while rows are set
 
 	// changed are the rows, ascending, that prev has otherwise, of the had rows that it has.
 	changed []uint32
 	had     uint32
 }
 
-// continueSteady returns a column of n rows that begins with those of prev. New rows are 0.
-func continueSteady(prev *steady, n uint32) steady {
-	had := uint32(len(prev.rows))
-	s := steady{rows: prev.rows, taken: prev.taken, own: had, had: had}
-	if had == 0 || n < had || *s.taken != had { // there is none, or another one has the rows after it
-		s = steady{rows: make([]uint32, min(n, had), n), taken: new(uint32), had: had}
-		copy(s.rows, prev.rows)
-	}
+// steadyRows is how many rows a block has. A refresh of a million positions changes some
+// hundred rows anywhere, each of which costs a copy of 2 or 4 KiB; and the garbage collector
+// passes every block in each of its cycles.
+const steadyRows = 512
 
-	s.rows = append(s.rows, make([]uint32, n-uint32(len(s.rows)))...)
-	*s.taken = n
+// continueSteady returns a column of n rows that begins with those of prev.
+func continueSteady[T uint32 | uint64](prev *steady[T], n uint32) steady[T] {
+	count := int((uint64(n) + steadyRows - 1) / steadyRows)
+	s := steady[T]{blocks: make([]*[steadyRows]T, count), n: n, own: make([]bool, count), had: prev.n}
+	for i := copy(s.blocks, prev.blocks); i < count; i++ {
+		s.blocks[i], s.own[i] = new([steadyRows]T), true
+	}
 	return s
+}
+
+func (s *steady[T]) len() uint32 { return s.n }
+
+func (s *steady[T]) at(row uint32) T { return s.blocks[row/steadyRows][row%steadyRows] }
+
+// chunk returns the rows of a chunk of the records, of which a block has several.
+func (s *steady[T]) chunk(first, end uint32) []T {
+	from := first % steadyRows
+	return s.blocks[first/steadyRows][from : from+end-first]
 }
 
 // set changes a row, before anyone else has the generation. Rows must be set in ascending
 // order.
-func (s *steady) set(row, to uint32) {
-	if s.rows[row] == to {
+func (s *steady[T]) set(row uint32, to T) {
+	i, at := row/steadyRows, row%steadyRows
+	if s.blocks[i][at] == to {
 		return
 	}
 	if row < s.had {
 		s.changed = append(s.changed, row)
 	}
-	if row < s.own {
-		n := uint32(len(s.rows))
-		s.rows, s.taken, s.own = slices.Clone(s.rows), &n, 0
+
+	if !s.own[i] {
+		b := *s.blocks[i]
+		s.blocks[i], s.own[i] = &b, true
 	}
-	s.rows[row] = to
+	s.blocks[i][at] = to
 }
+
+// seal forgets what only the generation that sets the rows needs.
+func (s *steady[T]) seal() { s.own, s.changed = nil, nil }

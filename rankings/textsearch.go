@@ -31,7 +31,7 @@ func (f *filter) filterSearch(v *View, search string) {
 	case len(text) == 1:
 		digit := uint16(1) << letter(text[0])
 		f.addTest(func(pool uint32) bool {
-			a, b := c.sides[2*pool], c.sides[2*pool+1]
+			a, b := c.sides.at(2*pool), c.sides.at(2*pool+1)
 			digits := c.poolGrams.digits[pool] | c.tokenGrams.digits[a] | c.tokenGrams.digits[b]
 			return digits&digit != 0 || tokens.Has(a) || tokens.Has(b)
 		})
@@ -45,13 +45,13 @@ func (f *filter) filterSearch(v *View, search string) {
 	sides, few := c.byToken.candidatesOfGroups(tokens, int(f.n/fewPools))
 	if !few {
 		f.addTest(func(pool uint32) bool {
-			return found.Has(pool) || tokens.Has(c.sides[2*pool]) || tokens.Has(c.sides[2*pool+1])
+			return found.Has(pool) || tokens.Has(c.sides.at(2*pool)) || tokens.Has(c.sides.at(2*pool+1))
 		})
 		return
 	}
 
 	for _, side := range sides {
-		if tokens.Has(c.sides[side]) {
+		if tokens.Has(c.sides.at(side)) {
 			found.Set(side / 2)
 		}
 	}

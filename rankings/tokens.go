@@ -50,8 +50,8 @@ func PoolsOfToken(st *market.State, token uint32) (t TokenPools) {
 // Equal ones stand by address.
 func (f *columnBuilder) fillTokens() {
 	f.tokenPools = make([]TokenPools, f.st.Tokens.Len())
-	for side, token := range f.sides {
-		f.tokenPools[token].add(f.tvl[side/2])
+	for side := range f.sides.len() {
+		f.tokenPools[f.sides.at(side)].add(f.tvl[side/2])
 	}
 	f.pause()
 

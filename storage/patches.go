@@ -42,12 +42,13 @@ type patchedChunk struct {
 	first int    // of its steps
 }
 
+// codePatch walks a patch. What is read takes the memory that p has.
 func codePatch(c *field.Coder, p *pricePatch) {
 	c.U64("number", &p.number)
 	c.F64("factor", &p.factor)
 	n := c.Count("chunks", len(p.chunks))
 	if c.Read {
-		p.chunks = make([]patchedChunk, n)
+		p.chunks, p.steps = slices.Grow(p.chunks[:0], n)[:n], p.steps[:0]
 	}
 
 	next := uint32(0)
@@ -68,7 +69,7 @@ func (p *pricePatch) codeSteps(c *field.Coder, k *patchedChunk) {
 	n := bits.OnesCount64(k.rows)
 	if c.Read {
 		k.first = len(p.steps)
-		p.steps = append(p.steps, make([]uint64, n)...)
+		p.steps = slices.Grow(p.steps, n)[:k.first+n]
 	}
 	for i := range p.steps[k.first : k.first+n] {
 		c.U64("step", &p.steps[k.first+i])

@@ -230,9 +230,8 @@ func patchChunk(patches []pricePatch, commit uint64, chunk uint32, rows []market
 
 // applyPatch applies the patch of the last batch: to rows that are not in it.
 func (r *Replica) applyPatch(value []byte) error {
-	var p pricePatch
-	c := field.Reader(value)
-	codePatch(&c, &p)
+	p, c := &r.patch, field.Reader(value)
+	codePatch(&c, p)
 	err := c.Done()
 	t := replicaTable[market.Price](r, pricesIndex)
 

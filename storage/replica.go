@@ -24,7 +24,8 @@ type Replica struct {
 	cut    *Restored // nil: there is no cut
 	tables []replicated
 	lists  market.TickListTable
-	err    error // of a batch that failed and left the tables half changed
+	patch  pricePatch // memory for that of a batch
+	err    error      // of a batch that failed and left the tables half changed
 }
 
 // replicated is a table of a Replica with rows of any type.

@@ -11,9 +11,9 @@ import (
 	"tidemark/bench/load"
 )
 
-// The cost of a refresh is what was used since a reading, by refreshes of a writer or
-// cuts of a follower; what the node uses when idle is told apart.
-func TestCostOfARefresh(t *testing.T) {
+// The cost of refreshes, or of cuts of a follower, is what was used since a reading; what the
+// node uses when idle is told apart.
+func TestCostOfRefreshes(t *testing.T) {
 	start := time.Unix(1000, 0)
 	before := reading{start, time.Second, map[string]float64{
 		`tidemark_chain_refresh_seconds_count{chain="1"}`: 10, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 1,
@@ -29,12 +29,61 @@ func TestCostOfARefresh(t *testing.T) {
 	f(map[string]float64{
 		`tidemark_chain_refresh_seconds_count{chain="1"}`: 14, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 2,
 		`tidemark_cluster_append_seconds_sum{chain="1"}`: 0.5, `tidemark_chain_refresh_seconds_bucket{le="1"}`: 99,
-	}, refreshCost{cpu: 0.5, idle: 0.125, took: 0.25, append: 0.125})
+	}, refreshCost{count: 4, cpu: 2, idle: 0.5, took: 1, append: 0.5})
 	before.counts = nil
 	f(map[string]float64{
 		`tidemark_chain_follow_seconds_count{chain="1"}`: 1, `tidemark_chain_follow_seconds_count{chain="2"}`: 1,
 		`tidemark_chain_follow_seconds_sum{chain="1"}`: 1, `tidemark_chain_refresh_seconds_count{chain="1"}`: 0,
-	}, refreshCost{cpu: 1, idle: 0.25, took: 0.5})
+	}, refreshCost{count: 2, cpu: 2, idle: 0.5, took: 1})
+}
+
+// readingOf is a reading so many seconds after the first, of a node that has refreshed.
+func readingOf(second, cpu, refreshes float64) reading {
+	at := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+	return reading{time.Unix(1000, 0).Add(at(second)), at(cpu), map[string]float64{
+		`tidemark_chain_refresh_seconds_count{chain="1"}`: refreshes,
+	}}
+}
+
+// Nodes are idle where neither has refreshed nor works on what it will count.
+func TestIdleLook(t *testing.T) {
+	f := func(want bool, cpu, refreshes float64) {
+		t.Helper()
+		l := look{
+			from: [2]reading{readingOf(0, 5, 7), readingOf(0, 6, 7)},
+			to:   [2]reading{readingOf(1, 5.01, 7), readingOf(1, cpu, refreshes)},
+		}
+		if l.isIdle() != want {
+			t.Errorf("idle with %.2f s of CPU and %.0f refreshes is %v", cpu-6, refreshes-7, !want)
+		}
+	}
+
+	f(true, 6.01, 7)
+	f(false, 6.01, 8)
+	f(false, 6.2, 7)
+}
+
+// Spans are between looks, and what nodes use in all of these comes off.
+func TestSpans(t *testing.T) {
+	at := func(second, cpu, refreshes float64) look {
+		from, to := readingOf(second, cpu, refreshes), readingOf(second+1, cpu+0.0625, refreshes)
+		return look{[2]reading{from, from}, [2]reading{to, to}}
+	}
+
+	spans := spansOf([]look{at(0, 0, 0), at(15, 4.0625, 2), at(31, 6.125, 4)})
+	want := refreshCost{count: 2, cpu: 4.0625, idle: 15 * 0.0625}
+	if len(spans) != 2 || spans[0].writer != want || spans[0].other != want {
+		t.Fatalf("the spans are %+v; want 2, the first one of %+v twice", spans, want)
+	}
+
+	sum := total(spans)
+	if sum.other.count != 4 || sum.other.cpu != 6.125 {
+		t.Errorf("the total is %+v", sum.other)
+	}
+	low, high := rangeOf(spans, func(s span) float64 { return s.writer.cpu })
+	if low != 2.0625 || high != 4.0625 {
+		t.Errorf("the CPU of spans is from %v to %v", low, high)
+	}
 }
 
 // A figure that is not reached is named.

@@ -10,20 +10,30 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
-	"tidemark/bench/load"
 	"tidemark/bench/process"
 )
 
-// refreshCost is what a refresh of a node took, or a cut of a follower.
+// refreshCost is what refreshes of a node took, or cuts of a follower.
 type refreshCost struct {
-	cpu    float64 // seconds, from one refresh to the next
+	count  float64 // of them
+	cpu    float64 // seconds
 	idle   float64 // of them, by timers and polls: what the node uses when it does nothing
 	took   float64 // seconds
 	append float64 // of them
 }
 
-// own is the CPU that the refresh itself took, in seconds.
-func (c refreshCost) own() float64 { return c.cpu - c.idle }
+// own is the CPU that the refreshes themselves took, in seconds each.
+func (c refreshCost) own() float64 { return (c.cpu - c.idle) / c.count }
+
+// all is the same with what the node uses when idle.
+func (c refreshCost) all() float64 { return c.cpu / c.count }
+
+// published is how long one took without the append, in seconds.
+func (c refreshCost) published() float64 { return (c.took - c.append) / c.count }
+
+func (c refreshCost) plus(o refreshCost) refreshCost {
+	return refreshCost{c.count + o.count, c.cpu + o.cpu, c.idle + o.idle, c.took + o.took, c.append + o.append}
+}
 
 // brisk returns a market in which every pool's price moves with every refresh.
 func (f *figures) brisk() *corpus.Node {
@@ -33,43 +43,40 @@ func (f *figures) brisk() *corpus.Node {
 }
 
 // measureBeside measures refreshes of a node in a cluster beside those of a node alone. Both
-// of a pair run at the same time, so that what else the machine does slows both.
+// run at the same time, so that what else the machine does slows both.
 func (f *figures) measureBeside(ctx context.Context) error {
-	pairs, err := f.measurePair(ctx, "beside", alone)
+	spans, err := f.measurePair(ctx, "beside", alone)
 	if err != nil {
 		return err
 	}
 
-	f.printSide("node of a cluster", pairs, pair.writer)
-	f.printSide("node alone, at the same time", pairs, pair.other)
-	ratios := sorted(pairs, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
-	f.checkMedian(ratios, refreshShare,
+	f.printSide("node of a cluster", total(spans).writer)
+	f.printSide("node alone, at the same time", total(spans).other)
+	f.checkSpans(spans, refreshShare, func(s span) float64 { return s.writer.published() / s.other.published() },
 		"refresh in a cluster, less the append, beside one without at the same time")
-	cpu := sorted(pairs, func(p pair) float64 { return p[0].own() / p[1].own() })
-	fmt.Fprintf(f.Out, "  CPU of these, with the append: %.3f (%.3f to %.3f)\n",
-		load.Median(cpu), cpu[0], cpu[len(cpu)-1])
+	f.printSpans(spans, func(s span) float64 { return s.writer.own() / s.other.own() },
+		"CPU of these, with the append")
 	return nil
 }
 
 // measureFollower measures the cuts of a follower beside the refreshes that made them.
 func (f *figures) measureFollower(ctx context.Context) error {
-	pairs, err := f.measurePair(ctx, "follower", nodeName(1))
+	spans, err := f.measurePair(ctx, "follower", nodeName(1))
 	if err != nil {
 		return err
 	}
 
-	f.printSide("writer", pairs, pair.writer)
-	f.printSide("its follower", pairs, pair.other)
-	shares := sorted(pairs, func(p pair) float64 { return p[1].own() / p[0].own() })
-	f.checkMedian(shares, followerShare, "follower's CPU for a cut beside its writer's for the refresh")
-	all := sorted(pairs, func(p pair) float64 { return p[1].cpu / p[0].cpu })
-	fmt.Fprintf(f.Out, "  with what both use when idle: %.3f (%.3f to %.3f)\n",
-		load.Median(all), all[0], all[len(all)-1])
+	f.printSide("writer", total(spans).writer)
+	f.printSide("its follower", total(spans).other)
+	f.checkSpans(spans, followerShare, func(s span) float64 { return s.other.own() / s.writer.own() },
+		"follower's CPU for a cut beside its writer's for the refresh")
+	f.printSpans(spans, func(s span) float64 { return s.other.all() / s.writer.all() },
+		"with what both use when idle")
 	return nil
 }
 
 // measurePair measures the writer beside another node, and stops both.
-func (f *figures) measurePair(ctx context.Context, name, other string) (pairs []pair, err error) {
+func (f *figures) measurePair(ctx context.Context, name, other string) (spans []span, err error) {
 	market := f.brisk()
 	writer, err := f.start(ctx, nodeName(0), market)
 	if err != nil {
@@ -78,40 +85,55 @@ func (f *figures) measurePair(ctx context.Context, name, other string) (pairs []
 
 	beside, err := f.start(ctx, other, market)
 	if err == nil {
-		pairs, err = f.measureCost(ctx, name, writer, beside)
+		spans, err = f.measureCost(ctx, name, [2]*process.Node{writer, beside})
 	}
 
 	if err = errors.Join(err, f.stopNodes()); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(f.Out, "%d positions, %d refreshes\n", f.record.Spec.Positions, len(pairs))
-	return pairs, nil
+	fmt.Fprintf(f.Out, "%d positions, %.0f refreshes of the writer and %.0f of the other node\n",
+		f.record.Spec.Positions, total(spans).writer.count, total(spans).other.count)
+	return spans, nil
 }
 
-// printSide prints what refreshes of one side took in the median.
-func (f *figures) printSide(name string, pairs []pair, side func(pair) refreshCost) {
-	median := func(of func(refreshCost) float64) float64 {
-		return load.Median(sorted(pairs, func(p pair) float64 { return of(side(p)) }))
-	}
-	fmt.Fprintf(f.Out, "  %s, in the median: %.3f s of CPU a refresh, and %.3f s when idle; "+
-		"%.3f s a refresh, %.3f s of it to append\n", name,
-		median(refreshCost.own), median(func(c refreshCost) float64 { return c.idle }),
-		median(func(c refreshCost) float64 { return c.took }),
-		median(func(c refreshCost) float64 { return c.append }))
+// printSide prints what refreshes of one side took in the mean.
+func (f *figures) printSide(name string, c refreshCost) {
+	fmt.Fprintf(f.Out, "  %s: %.4f s of CPU a refresh, and %.4f s when idle; "+
+		"%.3f s a refresh, %.3f s of it to append\n",
+		name, c.own(), c.idle/c.count, c.took/c.count, c.append/c.count)
 }
 
-// pair is a refresh of the writer, and what the other node did in the same time.
-type pair [2]refreshCost
+// span is what the writer and another node did in the same time.
+type span struct{ writer, other refreshCost }
 
-func (p pair) writer() refreshCost { return p[0] }
-func (p pair) other() refreshCost  { return p[1] }
-
-func sorted(pairs []pair, of func(pair) float64) (all []float64) {
-	for _, p := range pairs {
-		all = append(all, of(p))
+// total is what both did in all spans.
+func total(spans []span) (sum span) {
+	for _, s := range spans {
+		sum.writer, sum.other = sum.writer.plus(s.writer), sum.other.plus(s.other)
 	}
-	slices.Sort(all)
-	return all
+	return sum
+}
+
+// checkSpans checks a ratio over all spans, and prints how far single ones are from it.
+func (f *figures) checkSpans(
+	spans []span, most float64, ratio func(span) float64, text string,
+) {
+	low, high := rangeOf(spans, ratio)
+	f.checkFigure(ratio(total(spans)), most, "%s (single spans of %d: %.3f to %.3f)", text, len(spans), low, high)
+}
+
+// printSpans prints a ratio of which nothing is asked.
+func (f *figures) printSpans(spans []span, ratio func(span) float64, text string) {
+	low, high := rangeOf(spans, ratio)
+	fmt.Fprintf(f.Out, "  %s: %.3f (%.3f to %.3f)\n", text, ratio(total(spans)), low, high)
+}
+
+func rangeOf(spans []span, ratio func(span) float64) (low, high float64) {
+	var all []float64
+	for _, s := range spans {
+		all = append(all, ratio(s))
+	}
+	return slices.Min(all), slices.Max(all)
 }
 
 // refreshPatience is how many times as long as they should refreshes may take, and
@@ -121,55 +143,103 @@ const (
 	leastPatience   = 2 * time.Minute
 )
 
-// measureCost measures the refreshes of a writer one by one, and another node beside it,
-// once they do nothing else. name is that of their profiles.
-func (f *figures) measureCost(
-	ctx context.Context, name string, writer, other *process.Node,
-) (pairs []pair, err error) {
-	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh // twice, to be quiet
+// spanRefreshes is how many refreshes a span has at least. The collector runs once in one to
+// three of them, and what it takes belongs to all.
+const spanRefreshes = 6
+
+// measureCost measures the refreshes of a writer, and another node beside it, once they do
+// nothing else.
+func (f *figures) measureCost(ctx context.Context, name string, nodes [2]*process.Node) (spans []span, err error) {
+	patience := refreshPatience * time.Duration(f.Refreshes+quietRefreshes) * f.Refresh
 	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
 	defer cancel()
-	if err := f.awaitQuiet(ctx, writer, other); err != nil {
+	if err := f.awaitQuiet(ctx, nodes); err != nil {
 		return nil, err
 	}
-	profiled := f.profile(name, writer, other)
+	profiled := f.profile(name, nodes)
 	defer func() { err = errors.Join(err, profiled()) }()
 
-	was := [2]reading{read(writer), read(other)}
-	for len(pairs) < f.Refreshes {
-		if err := awaitRefreshes(ctx, writer, 1); err != nil {
+	first, err := f.lookIdle(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	looks := []look{first}
+	for done := 0.0; done < float64(f.Refreshes); {
+		if err := wait(ctx, (spanRefreshes-1)*f.Refresh); err != nil { // looks take the rest
 			return nil, err
 		}
-		time.Sleep(f.Refresh / 4) // the other one may be a moment behind
-		is := [2]reading{read(writer), read(other)}
-		idle := idleOf(f.Refresh/4, writer, other)
-		if is[0].refreshes() > was[0].refreshes() && is[1].refreshes() > was[1].refreshes() {
-			pairs = append(pairs, pair{is[0].since(was[0], idle[0]), is[1].since(was[1], idle[1])})
+		l, err := f.lookIdle(ctx, nodes)
+		if err != nil {
+			return nil, err
 		}
-		was = is
+		looks = append(looks, l)
+		done = l.to[0].refreshes() - first.to[0].refreshes()
 	}
-	return pairs, nil
+	return spansOf(looks), nil
 }
 
-// idleOf returns the share of a processor that two nodes use for a while, which is to be
-// between two refreshes.
-func idleOf(length time.Duration, nodes ...*process.Node) (shares [2]float64) {
-	var before [2]time.Duration
-	for i, n := range nodes {
-		before[i] = n.CPU()
-	}
-	began := time.Now()
-	time.Sleep(length)
+// look is two readings of nodes between which neither worked.
+type look struct{ from, to [2]reading }
 
-	for i, n := range nodes {
-		shares[i] = (n.CPU() - before[i]).Seconds() / time.Since(began).Seconds()
+// lookIdle reads both nodes while neither works, so that whatever they used before was for
+// the refreshes that they have counted by then.
+func (f *figures) lookIdle(ctx context.Context, nodes [2]*process.Node) (l look, err error) {
+	readBoth := func() [2]reading { return [2]reading{read(nodes[0]), read(nodes[1])} }
+	for l.to = readBoth(); ; {
+		l.from = l.to
+		if err := wait(ctx, f.Refresh/4); err != nil {
+			return l, fmt.Errorf("the nodes are never idle together: %w", err)
+		}
+		if l.to = readBoth(); l.isIdle() {
+			return l, nil
+		}
 	}
-	return shares
+}
+
+// isIdle reports whether neither node worked.
+func (l *look) isIdle() bool {
+	for i := range l.to {
+		if l.to[i].refreshes() != l.from[i].refreshes() || l.share(i) > idleShare {
+			return false
+		}
+	}
+	return true
+}
+
+// share is the part of a processor that a node used.
+func (l *look) share(node int) float64 {
+	return (l.to[node].cpu - l.from[node].cpu).Seconds() / l.to[node].at.Sub(l.from[node].at).Seconds()
+}
+
+// spansOf returns what happened from the end of each look to that of the next one. What nodes
+// use when idle is that of all looks.
+func spansOf(looks []look) (spans []span) {
+	var idle [2]float64
+	for i := range looks {
+		for node := range idle {
+			idle[node] += looks[i].share(node) / float64(len(looks))
+		}
+	}
+
+	for i := range looks[1:] {
+		was, is := &looks[i].to, &looks[i+1].to
+		spans = append(spans, span{is[0].since(was[0], idle[0]), is[1].since(was[1], idle[1])})
+	}
+	return spans
+}
+
+func wait(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(length):
+		return nil
+	}
 }
 
 // profile keeps CPU profiles of the refreshes of two nodes, if wanted. The function that it
 // returns waits for them.
-func (f *figures) profile(name string, writer, other *process.Node) (wait func() error) {
+func (f *figures) profile(name string, nodes [2]*process.Node) (wait func() error) {
 	if f.Profiles == "" {
 		return func() error { return nil }
 	}
@@ -178,8 +248,8 @@ func (f *figures) profile(name string, writer, other *process.Node) (wait func()
 	keep := func(n *process.Node, side string) {
 		results <- n.KeepProfile(length, filepath.Join(f.Profiles, name+"-"+side+".pprof"))
 	}
-	go keep(writer, "writer")
-	go keep(other, "other")
+	go keep(nodes[0], "writer")
+	go keep(nodes[1], "other")
 	return func() error { return errors.Join(<-results, <-results) }
 }
 
@@ -193,9 +263,9 @@ const (
 
 // awaitQuiet waits for some refreshes in which no snapshot is stored, as the founder's is one
 // already, and in which no node compacts what it took.
-func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) error {
+func (f *figures) awaitQuiet(ctx context.Context, nodes [2]*process.Node) error {
 	count := func() (snapshots, bytes float64) {
-		for _, n := range []*process.Node{writer, other} {
+		for _, n := range nodes {
 			counters := n.Counters()
 			snapshots += process.Sum(counters, snapshotSeconds+"_count")
 			bytes += process.Sum(counters, compactBytes)
@@ -205,7 +275,7 @@ func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) e
 
 	for {
 		snapshots, bytes := count()
-		if err := awaitRefreshes(ctx, writer, quietRefreshes); err != nil {
+		if err := awaitRefreshes(ctx, nodes[0], quietRefreshes); err != nil {
 			return err
 		}
 		stored, compacted := count()
@@ -252,15 +322,15 @@ func (r reading) refreshes() float64 {
 	return process.Sum(r.counts, refreshSeconds+"_count") + process.Sum(r.counts, followSeconds+"_count")
 }
 
-// since returns the cost of a refresh, or of a cut of a follower, since then. idle is the
-// share of a processor that the node uses when it does nothing.
+// since returns the cost of the refreshes since then, or of the cuts of a follower. idle is
+// the share of a processor that the node uses when it does nothing.
 func (r reading) since(before reading, idle float64) refreshCost {
 	grown := func(name string) float64 { return process.Sum(r.counts, name) - process.Sum(before.counts, name) }
-	count := max(1, r.refreshes()-before.refreshes())
 	return refreshCost{
-		cpu:    (r.cpu - before.cpu).Seconds() / count,
-		idle:   idle * r.at.Sub(before.at).Seconds() / count,
-		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,
-		append: grown(appendSeconds+"_sum") / count,
+		count:  r.refreshes() - before.refreshes(),
+		cpu:    (r.cpu - before.cpu).Seconds(),
+		idle:   idle * r.at.Sub(before.at).Seconds(),
+		took:   grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum"),
+		append: grown(appendSeconds + "_sum"),
 	}
 }

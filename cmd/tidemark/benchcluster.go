@@ -86,7 +86,7 @@ type BenchFollowCmd struct {
 	NATSServer string        `help:"The program nats-server." required:"" type:"path" placeholder:"FILE"`
 	Corpus     string        `help:"Corpus of one chain." default:"./corpus" placeholder:"DIR"`
 	Refresh    time.Duration `help:"Time between refreshes." default:"5s"`
-	Refreshes  int           `help:"Refreshes that are measured of every node." default:"12"`
+	Refreshes  int           `help:"Refreshes that are measured of every node." default:"36"`
 	Rounds     int           `help:"Rounds in which pages take turns." default:"15"`
 	Length     time.Duration `help:"Length of one round." default:"500ms"`
 	Only       string        `help:"One measurement: ${enum}." enum:"all,beside,follower,pages" default:"all"`

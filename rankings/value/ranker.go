@@ -2,6 +2,7 @@ package value
 
 import (
 	"math/bits"
+	"slices"
 
 	"tidemark/rankings/market"
 )
@@ -78,11 +79,18 @@ func surroundingsOf(st *market.State, p *market.Position) surroundings {
 // NewRanker returns a Ranker over st at st.Prices. It calls pause every 100 µs or
 // so of work.
 func NewRanker(st *market.State, pause func()) *Ranker {
-	r := &Ranker{
-		st: st, row: row{st: st},
-		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
-		prices: make([]poolPrices, st.Pools.Len()), exits: make([]exitFlags, st.Pools.Len()),
-		native: nativeUsd(st),
+	r := new(Ranker)
+	r.Restart(st, pause)
+	return r
+}
+
+// Restart makes r a Ranker over another State, as NewRanker does, in the memory that it has.
+func (r *Ranker) Restart(st *market.State, pause func()) {
+	tokens, pools := int(st.Tokens.Len()), int(st.Pools.Len())
+	*r = Ranker{
+		st: st, row: row{st: st}, native: nativeUsd(st),
+		tokens: slices.Grow(r.tokens[:0], tokens)[:tokens], pools: slices.Grow(r.pools[:0], pools)[:pools],
+		prices: slices.Grow(r.prices[:0], pools)[:pools], exits: slices.Grow(r.exits[:0], pools)[:pools],
 	}
 	r.weiUsd = r.native / weiPerNative
 
@@ -102,7 +110,11 @@ func NewRanker(st *market.State, pause func()) *Ranker {
 		r.pools[i] = viewPool(p, sides[0], sides[1])
 		r.prices[i], r.exits[i] = pricesOf(uint32(i), p, sides)
 	}
-	return r
+}
+
+// Release forgets the State and keeps the memory for a Restart.
+func (r *Ranker) Release() {
+	*r = Ranker{tokens: r.tokens, pools: r.pools, prices: r.prices, exits: r.exits}
 }
 
 func viewToken(st *market.State, i uint32) tokenView {
