@@ -37,7 +37,7 @@ func DumpLeaf(b []byte, bases BaseReader) string {
 	}
 
 	d := &dumper{b: b}
-	if v := d.printField(1, "version ="); v == relativeVersion || v == oldRelativeVersion {
+	if isRelative(byte(d.printField(1, "version ="))) {
 		d.printCode()
 	} else {
 		d.printField(1, "width =")

@@ -104,7 +104,7 @@ func DecodeLeaf(b []byte, dst []uint32, bases BaseReader) ([]uint32, error) {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
 	}
 
-	if b[0] == relativeVersion || b[0] == oldRelativeVersion {
+	if isRelative(b[0]) {
 		n := len(dst)
 		if dst, err = decodeRelative(body, dst, bases); err != nil {
 			return dst[:n], fmt.Errorf("cannot decode relative leaf of %d bytes: %w", len(b), err)

@@ -35,6 +35,11 @@ const (
 	leastOfBase = 16
 )
 
+// isRelative reports whether leaves of a version are relative.
+func isRelative(version byte) bool {
+	return version == relativeVersion || version == oldRelativeVersion
+}
+
 // Base is a whole leaf from which others may be coded.
 type Base struct {
 	Number      uint64

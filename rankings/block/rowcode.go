@@ -9,9 +9,9 @@ import (
 // place to the one that is expected, zigzag. It is in Rice code: as many ones as step>>k, a
 // zero, and the low k bits. A row that no base has is literal ones, a zero, and itself in
 // width bits; steps with as many ones or more have one more. Instead of riceEscape ones or
-// more there are riceEscape, a zero and the place itself in placeBits.
-// With runs, each step that is not 0 is stored less one, after the number of zeros before
-// it, in Elias's gamma code of that number plus one.
+// more there are riceEscape, a zero and the place itself in placeBits. With runs, each step
+// that is not 0 is stored less one, after the number of zeros before it, in Elias's gamma
+// code of that number plus one.
 //
 // In version 2 a row that no base has is riceEscape ones, another one, and 32 bits.
 type rowCode struct {
@@ -39,8 +39,8 @@ const (
 const slowShift = 4
 
 // expected is the place that is expected of the next row: the first one after the last
-// row's, or after where the rows before it lay in the mean, of which the last weighs
-// 1>>shift.
+// row's, or the one after a mean of the rows before it, in which the last one weighs
+// 1/2^shift.
 type expected struct {
 	place int64
 	shift int
@@ -53,6 +53,13 @@ func (e *expected) follow(place int64) {
 		e.place, e.begun = place, true
 	}
 	e.place += (place-e.place)>>e.shift + 1
+}
+
+// step returns the step to the place of the next row, which it takes into account.
+func (e *expected) step(place int32) uint64 {
+	step := zigzag(int64(place) - e.place)
+	e.follow(int64(place))
+	return step
 }
 
 // flags returns the first byte of a code.
@@ -125,14 +132,12 @@ func tallyOf(ids []uint32, places []int32, shift int) tally {
 	widest, zeros := uint32(0), uint64(0)
 
 	for i, place := range places {
-		step := uint64(0)
 		if place == noPlace {
 			t.literals++
 			widest |= ids[i]
 		} else {
-			step = zigzag(int64(place) - next.place)
+			step := next.step(place)
 			t.lengths[bits.Len64(step)]++
-			next.follow(int64(place))
 			if step == 0 {
 				zeros++
 				continue
@@ -205,8 +210,7 @@ func (w *bitWriter) rows(ids []uint32, places []int32, c rowCode) {
 	for i, place := range places {
 		step := uint64(0)
 		if place != noPlace {
-			step = zigzag(int64(place) - next.place)
-			next.follow(int64(place))
+			step = next.step(place)
 		}
 		if c.runs {
 			if place != noPlace && step == 0 {
