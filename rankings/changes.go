@@ -2,7 +2,6 @@ package rankings
 
 import (
 	"math/bits"
-	"slices"
 
 	"tidemark/rankings/market"
 )
@@ -105,7 +104,6 @@ type changeFinder struct {
 func (f *changeFinder) comparePositions() {
 	was, is := &f.was.State.Positions, &f.is.State.Positions
 	most := max(was.Len(), is.Len())
-	f.makeRoom()
 	for first := uint32(0); first < most && f.Len() <= maxChanges; first += market.ChunkLen {
 		if !sharedChunk(was, is, first) {
 			for i := first; i < min(first+market.ChunkLen, most); i++ {
@@ -120,16 +118,6 @@ func (f *changeFinder) comparePositions() {
 			f.tellRange(first + uint32(bits.TrailingZeros64(turned)))
 		}
 	}
-}
-
-// makeRoom makes room for the open rows that entered or left their range, which are nearly
-// all of the changes, and for a few others.
-func (f *changeFinder) makeRoom() {
-	n := 0
-	for w := range min(len(f.was.columns.open.Words()), len(f.is.columns.open.Words())) {
-		n += bits.OnesCount64(f.turnedRange(uint32(w) * market.ChunkLen))
-	}
-	f.Positions = slices.Grow(f.Positions, min(n+n/16, maxChanges))
 }
 
 // sharedChunk reports whether two snapshots of a table share the chunk that begins

@@ -155,7 +155,7 @@ var spareRanker atomic.Pointer[value.Ranker]
 func takeRanker(st *market.State, pause func()) *value.Ranker {
 	r := spareRanker.Swap(nil)
 	if r == nil {
-		r = new(value.Ranker)
+		return value.NewRanker(st, pause)
 	}
 	r.Restart(st, pause)
 	return r
