@@ -99,7 +99,7 @@ func (s *suite) stopNode() error {
 
 // runRefresh measures what refreshing costs when nobody asks. The first
 // generation of a node, in which everything is new, is over by then, and the
-// corpus was compacted. But it is still in memory: the first flush writes it too.
+// corpus was compacted. But that generation waits in memory: the first flush writes it too.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	before, cpu := s.node.Counters(), s.node.CPU()

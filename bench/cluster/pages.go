@@ -188,10 +188,8 @@ func (f *figures) awaitIdle(ctx context.Context) error {
 
 	for {
 		before := used()
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the nodes do not get idle within %s: %w", idlePatience, ctx.Err())
-		case <-time.After(idleFor):
+		if err := wait(ctx, idleFor); err != nil {
+			return fmt.Errorf("the nodes do not get idle within %s: %w", idlePatience, err)
 		}
 		if (used() - before).Seconds() < idleShare*idleFor.Seconds()*float64(len(f.nodes)) {
 			return nil

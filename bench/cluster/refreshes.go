@@ -45,13 +45,11 @@ func (f *figures) brisk() *corpus.Node {
 // measureBeside measures refreshes of a node in a cluster beside those of a node alone. Both
 // run at the same time, so that what else the machine does slows both.
 func (f *figures) measureBeside(ctx context.Context) error {
-	spans, err := f.measurePair(ctx, "beside", alone)
+	spans, err := f.measurePair(ctx, "beside", alone, "node of a cluster", "node alone, at the same time")
 	if err != nil {
 		return err
 	}
 
-	f.printSide("node of a cluster", total(spans).writer)
-	f.printSide("node alone, at the same time", total(spans).other)
 	f.checkSpans(spans, refreshShare, func(s span) float64 { return s.writer.published() / s.other.published() },
 		"refresh in a cluster, less the append, beside one without at the same time")
 	f.printSpans(spans, func(s span) float64 { return s.writer.own() / s.other.own() },
@@ -61,13 +59,11 @@ func (f *figures) measureBeside(ctx context.Context) error {
 
 // measureFollower measures the cuts of a follower beside the refreshes that made them.
 func (f *figures) measureFollower(ctx context.Context) error {
-	spans, err := f.measurePair(ctx, "follower", nodeName(1))
+	spans, err := f.measurePair(ctx, "follower", nodeName(1), "writer", "its follower")
 	if err != nil {
 		return err
 	}
 
-	f.printSide("writer", total(spans).writer)
-	f.printSide("its follower", total(spans).other)
 	f.checkSpans(spans, followerShare, func(s span) float64 { return s.other.own() / s.writer.own() },
 		"follower's CPU for a cut beside its writer's for the refresh")
 	f.printSpans(spans, func(s span) float64 { return s.other.all() / s.writer.all() },
@@ -75,8 +71,11 @@ func (f *figures) measureFollower(ctx context.Context) error {
 	return nil
 }
 
-// measurePair measures the writer beside another node, and stops both.
-func (f *figures) measurePair(ctx context.Context, name, other string) (spans []span, err error) {
+// measurePair measures the writer beside another node, stops both, and prints what each took
+// under what it is.
+func (f *figures) measurePair(
+	ctx context.Context, name, other, isWriter, isOther string,
+) (spans []span, err error) {
 	market := f.brisk()
 	writer, err := f.start(ctx, nodeName(0), market)
 	if err != nil {
@@ -91,8 +90,11 @@ func (f *figures) measurePair(ctx context.Context, name, other string) (spans []
 	if err = errors.Join(err, f.stopNodes()); err != nil {
 		return nil, err
 	}
+	all := total(spans)
 	fmt.Fprintf(f.Out, "%d positions, %.0f refreshes of the writer and %.0f of the other node\n",
-		f.record.Spec.Positions, total(spans).writer.count, total(spans).other.count)
+		f.record.Spec.Positions, all.writer.count, all.other.count)
+	f.printSide(isWriter, all.writer)
+	f.printSide(isOther, all.other)
 	return spans, nil
 }
 
@@ -239,7 +241,7 @@ func wait(ctx context.Context, length time.Duration) error {
 
 // profile keeps CPU profiles of the refreshes of two nodes, if wanted. The function that it
 // returns waits for them.
-func (f *figures) profile(name string, nodes [2]*process.Node) (wait func() error) {
+func (f *figures) profile(name string, nodes [2]*process.Node) (finish func() error) {
 	if f.Profiles == "" {
 		return func() error { return nil }
 	}
