@@ -2,6 +2,7 @@ package process
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -15,9 +16,9 @@ import (
 // tick is the unit of CPU times in /proc: USER_HZ is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// CPU returns the CPU time of a process, its descendants, and those of them
-// that have ended and were waited for.
-func CPU(pid int) time.Duration {
+// CPU returns the CPU time of processes, their descendants, and those of them that have
+// ended and were waited for. All are read at one time.
+func CPU(pids ...int) time.Duration {
 	all, err := procfs.AllProcs()
 	if err != nil {
 		return 0
@@ -30,9 +31,9 @@ func CPU(pid int) time.Duration {
 		}
 	}
 	sum := time.Duration(0)
-	for tree := []int{pid}; len(tree) > 0; tree = tree[1:] {
+	for tree := pids; len(tree) > 0; tree = tree[1:] {
 		sum += processCPU(tree[0])
-		tree = append(tree, children[tree[0]]...)
+		tree = slices.Concat(tree, children[tree[0]])
 	}
 	return sum
 }
