@@ -13,12 +13,13 @@ import (
 
 // conn is one kept-alive connection with at most one request under way.
 type conn struct {
-	fd   int // -1: closed
-	busy bool
-	part *Part
-	due  time.Duration // when the request should have been sent
-	late time.Duration // how long after that it was at most, by fault of the client
-	out  []byte        // the request
+	fd     int // -1: closed
+	target int // which one it asks
+	busy   bool
+	part   *Part
+	due    time.Duration // when the request should have been sent
+	late   time.Duration // how long after that it was at most, by fault of the client
+	out    []byte        // the request
 
 	started []byte // of a head that came in pieces
 	inBody  bool

@@ -145,6 +145,41 @@ func TestCountsAgreeWithServer(t *testing.T) {
 	}
 }
 
+// Servers that are asked in turn are asked as often, each with its keys, and what one answers
+// aside counts for no rate.
+func TestAskedInTurn(t *testing.T) {
+	var served [2]atomic.Int64
+	var wrong atomic.Int64
+	var addresses [2]string
+	for i, key := range []string{"k1", "k2"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			served[i].Add(1)
+			if q.Header.Get("KC-APIKey") != key || q.Host != addresses[i] {
+				wrong.Add(1)
+			}
+			w.Header().Set("Content-Length", "0")
+		}))
+		defer server.Close()
+		addresses[i] = server.Listener.Addr().String()
+	}
+
+	r := mustRun(t, Config{
+		Addr: addresses[0], Keys: []string{"k1"}, Connections: 6, Workers: 4, Rate: 900,
+		Mix: Mix{{Name: "one", Weight: 1, Path: Fixed("/"), Units: AnyUnits}}, Length: 300 * time.Millisecond,
+		Others: []Target{
+			{Addr: addresses[1], Keys: []string{"k2"}, Aside: true},
+			{Addr: addresses[0], Keys: []string{"k1"}},
+		},
+	})
+	first, second := served[0].Load(), served[1].Load()
+	if wrong.Load() > 0 || first < 2*second-2 || first > 2*second+2 || second == 0 {
+		t.Errorf("%d and %d requests came, %d of them with another one's host or key", first, second, wrong.Load())
+	}
+	if r.Requests > uint64(first) || r.Statuses[200] != uint64(first+second) || r.Requests == 0 {
+		t.Errorf("%d answers count, and %v are all; %d and %d were given", r.Requests, r.Statuses, first, second)
+	}
+}
+
 // A server that stalls is seen by every request that was due meanwhile, not
 // only by those that had a connection.
 func TestStallIsNotOmitted(t *testing.T) {
@@ -287,6 +322,7 @@ func TestRefusals(t *testing.T) {
 
 	f(func(*Config) {}) // nobody listens
 	f(func(c *Config) { c.Connections = 0 })
+	f(func(c *Config) { c.Others = []Target{{Addr: c.Addr}} }) // without a connection
 	f(func(c *Config) { c.Connections = maxConnections + 1 })
 	f(func(c *Config) { c.Length = 0 })
 }

@@ -14,9 +14,10 @@ import (
 type Config struct {
 	Addr        string // host:port
 	Connections int
-	Workers     int // threads, at most one a connection; 0: one
+	Workers     int // threads, at most one a connection to each target; 0: one
 	Mix         Mix
 	Keys        []string // one of them goes with every request; nil: none
+	Others      []Target // asked in turn with Addr, a request each
 	Header      string   // more lines of every request's head, each with its end
 	Seed        uint64
 	Warmup      time.Duration // asked, and not measured
@@ -38,6 +39,13 @@ type Config struct {
 	Check func(status int, path string, body []byte) error
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
+}
+
+// Target is what may be asked besides Addr; it may be Addr again.
+type Target struct {
+	Addr  string
+	Keys  []string
+	Aside bool // its answers have no part in rates and latencies
 }
 
 // maxConnections bounds a run.
@@ -86,8 +94,9 @@ type run struct {
 	cfg     *Config
 	ctx     context.Context
 	workers []*worker
+	targets []Target
 	weights int           // of the mix, their sum
-	opening []byte        // of every request, after the path
+	opening []byte        // of every request, after the path and up to the host
 	end     time.Duration // of the measured time
 	start   time.Time
 }
@@ -116,18 +125,20 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	switch {
 	case cfg.Length <= 0:
 		return nil, fmt.Errorf("cannot measure for %s", cfg.Length)
-	case cfg.Connections < 1 || cfg.Connections > maxConnections:
-		return nil, fmt.Errorf("cannot run %d connections; at least 1, at most %d", cfg.Connections, maxConnections)
+	case cfg.Connections <= len(cfg.Others) || cfg.Connections > maxConnections:
+		return nil, fmt.Errorf("cannot run %d connections; at least %d, at most %d",
+			cfg.Connections, len(cfg.Others)+1, maxConnections)
 	}
 	if cfg.ServerCPU == nil {
 		cfg.ServerCPU = func() time.Duration { return 0 }
 	}
-	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
 	r := &run{
 		cfg: &cfg, ctx: ctx, end: cfg.Warmup + cfg.Length,
-		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
+		targets: append([]Target{{Addr: cfg.Addr, Keys: cfg.Keys}}, cfg.Others...),
+		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: "),
 	}
+	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections/len(r.targets)) // each asks all
 	for i := range cfg.Mix {
 		r.weights += cfg.Mix[i].Weight
 	}

@@ -20,7 +20,7 @@ type worker struct {
 	Counts
 	epoll  int
 	conns  []conn
-	idle   []int
+	idle   [][]int // connections to each target
 	events []unix.EpollEvent
 	buf    []byte
 	checks []answer      // to be looked at when the run is over
@@ -53,6 +53,7 @@ func (r *run) addWorker(number, connections int) error {
 		run: r, Counts: newCounts(r.cfg.Length),
 		conns: make([]conn, 0, connections), events: make([]unix.EpollEvent, connections),
 		buf:    make([]byte, readBuffer),
+		idle:   make([][]int, len(r.targets)),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
 		pace:   Pace(r.cfg.Rate) / Pace(r.cfg.Workers),
 	}
@@ -63,12 +64,13 @@ func (r *run) addWorker(number, connections int) error {
 	r.workers = append(r.workers, w)
 
 	for i := range connections {
-		fd, err := dial(r.cfg.Addr, w.epoll, i)
+		target := i % len(r.targets)
+		fd, err := dial(r.targets[target].Addr, w.epoll, i)
 		if err != nil {
 			return err
 		}
-		w.conns = append(w.conns, conn{fd: fd})
-		w.idle = append(w.idle, i)
+		w.conns = append(w.conns, conn{fd: fd, target: target})
+		w.idle[target] = append(w.idle[target], i)
 	}
 	w.open = connections
 	return nil
@@ -143,7 +145,7 @@ func (w *worker) waitMillis(asking bool) int {
 	switch {
 	case asking && w.pace == 0 && w.cfg.Polls:
 		return 0
-	case !asking || w.pace == 0 || len(w.idle) == 0:
+	case !asking || w.pace == 0 || len(*w.ready()) == 0:
 		return look
 	}
 
@@ -157,9 +159,12 @@ func (w *worker) waitMillis(asking bool) int {
 	return min(look, int((wait-spinBelow/2)/time.Millisecond))
 }
 
+// ready are the idle connections to the target whose turn it is.
+func (w *worker) ready() *[]int { return &w.idle[w.sent%uint64(len(w.idle))] }
+
 // sendDue sends what is due and has a connection.
 func (w *worker) sendDue(now time.Duration) {
-	for len(w.idle) > 0 {
+	for idle := w.ready(); len(*idle) > 0; idle = w.ready() {
 		due := now
 		if w.pace > 0 {
 			if due = w.pace.At(w.sent); due > now {
@@ -167,8 +172,8 @@ func (w *worker) sendDue(now time.Duration) {
 			}
 		}
 
-		index := w.idle[len(w.idle)-1]
-		w.idle = w.idle[:len(w.idle)-1]
+		index := (*idle)[len(*idle)-1]
+		*idle = (*idle)[:len(*idle)-1]
 		if w.conns[index].fd >= 0 { // nor did it break while it was idle
 			w.ask(index, due, now)
 		}
@@ -187,9 +192,11 @@ func (w *worker) ask(index int, due, now time.Duration) {
 	c.out = append(c.out[:0], "GET "...)
 	c.out = c.part.Path(c.out, w.random)
 	c.out = append(c.out, w.opening...)
-	if n := len(w.cfg.Keys); n > 0 {
+	target := &w.targets[c.target]
+	c.out = append(c.out, target.Addr...)
+	if n := len(target.Keys); n > 0 {
 		c.out = append(c.out, "\r\nKC-APIKey: "...)
-		c.out = append(c.out, w.cfg.Keys[w.random.IntN(n)]...)
+		c.out = append(c.out, target.Keys[w.random.IntN(n)]...)
 	}
 	c.out = append(c.out, headEnd...)
 
@@ -226,7 +233,7 @@ func (w *worker) readAnswer(index int) {
 	}
 	if done {
 		w.finishRequest(c, w.now())
-		w.idle = append(w.idle, index)
+		w.idle[c.target] = append(w.idle[c.target], index)
 	}
 }
 
@@ -235,7 +242,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	c.busy = false
 	w.inFlight--
 	w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
-	if now >= w.cfg.Warmup && now <= w.end {
+	if now >= w.cfg.Warmup && now <= w.end && !w.targets[c.target].Aside {
 		w.countLatency(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
 		w.countLate(c.late + now - w.looked)
 	}
