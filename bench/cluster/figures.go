@@ -39,6 +39,9 @@ const (
 	balancedShare = 1.05 // of a page's CPU with one node
 )
 
+// accountsAsking are as many as there may be balancers, with a key each.
+var accountsAsking = []corpus.Grant{{Plan: corpus.MeteredPlan, Accounts: 3, Keys: 3}}
+
 // figures is a measurement under way.
 type figures struct {
 	*FigureSettings
@@ -46,7 +49,7 @@ type figures struct {
 	dir     string // in the corpus, so that copies are hard links
 	on      *process.Cores
 	servers []*Server
-	keys    map[bool]string // of the node alone, and of the cluster
+	keys    map[bool][]string // of accounts of the node alone, and of the cluster
 	nodes   []*process.Node
 	missed  []string
 }
@@ -97,16 +100,16 @@ func (f *figures) prepare(ctx context.Context) (err error) {
 	if f.dir, err = filepath.Abs(f.dir); err != nil {
 		return err
 	}
-	f.keys = map[bool]string{}
+	f.keys = map[bool][]string{}
 	for _, name := range []string{alone, nodeName(0)} {
 		if err := corpus.Copy(f.Corpus, f.dataOf(name)); err != nil {
 			return err
 		}
-		keys, err := corpus.AddKeys(f.dataOf(name), []corpus.Grant{{Plan: corpus.MeteredPlan, Accounts: 1, Keys: 1}})
+		keys, err := corpus.AddKeys(f.dataOf(name), accountsAsking)
 		if err != nil {
 			return err
 		}
-		f.keys[name == alone] = keys[0][0]
+		f.keys[name == alone] = keys[0]
 	}
 
 	if err := f.startServers(ctx); err != nil {

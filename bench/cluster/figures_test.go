@@ -132,11 +132,11 @@ func TestTurnsOfNodes(t *testing.T) {
 		})
 	}
 
-	rounds, err := load.InTurns(t.Context(), 6, inTurn(sides))
+	rounds, err := load.InTurns(t.Context(), 6, inTurn(sides), sides[2])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := averageTurns(rounds[0], 3); !slices.Equal(got, []float64{10, 10}) {
-		t.Errorf("the averages are %v; want 10 twice", got)
+	if got := ratiosOfTurns(rounds[0], rounds[1], 3); !slices.Equal(got, []float64{2, 2}) {
+		t.Errorf("the ratios are %v; want 2 twice", got)
 	}
 }

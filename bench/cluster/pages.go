@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -20,18 +19,16 @@ const (
 	// pageConnections keep a node busy.
 	pageConnections = 32
 	// nodeRate is what every node behind a balancer is asked in a second, however many there
-	// are: n nodes are asked n times as much in all. A node that is asked less answers fewer
-	// pages each time that it wakes, so that a page takes more. Both rates are printed.
+	// are: n nodes are asked n times as much in all. Both rates are printed.
 	nodeRate        = 2500
-	nodeConnections = 12 // of a balancer, for each node
+	nodeConnections = 12 // of balancers, for each node
 	// hotRounds is how many rounds a hot page has for each one behind balancers: it is to be
 	// known to 2 %, and rounds differ by 10 % where others use the machine.
 	hotRounds = 4
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
-// one, two and three nodes behind a balancer, each of them in turn; those of the three that
-// are not behind it are asked as much through another one. Their market stands still.
+// one, two and three nodes behind a balancer. Their market stands still.
 func (f *figures) measurePages(ctx context.Context) error {
 	still := &corpus.Node{}
 	for _, name := range []string{alone, nodeName(0), nodeName(1), nodeName(2)} {
@@ -41,7 +38,7 @@ func (f *figures) measurePages(ctx context.Context) error {
 	}
 	single, members := f.nodes[0], f.nodes[1:]
 	for _, n := range f.nodes {
-		if err := f.awaitKey(ctx, n, f.keys[n == single]); err != nil {
+		if err := f.awaitKey(ctx, n, f.keys[n == single][0]); err != nil {
 			return err
 		}
 	}
@@ -50,50 +47,98 @@ func (f *figures) measurePages(ctx context.Context) error {
 		return err
 	}
 
-	sides := []load.Side{
-		f.side(load.Config{Addr: single.API, Keys: []string{f.keys[true]}}, single),
-		f.side(load.Config{Addr: members[0].API, Keys: []string{f.keys[false]}}, members[0]),
-	}
-	hot, err := load.InTurns(ctx, hotRounds*f.Rounds, sides...)
+	hot, err := load.InTurns(ctx, hotRounds*f.Rounds,
+		f.side(load.Config{Addr: single.API, Keys: f.keys[true][:1]}, single),
+		f.side(load.Config{Addr: members[0].API, Keys: f.keys[false][:1]}, members[0]))
 	if err != nil {
 		return err
 	}
 
-	var fronts []*front
-	sides, err = f.balancedSides(&fronts, members)
+	b := &balancers{nodes: members, started: map[[2]int]*front{}}
+	sides, err := f.balancedSides(b)
 	var balanced [][]*load.Result
 	if err == nil {
 		balanced, err = load.InTurns(ctx, len(members)*f.Rounds, sides...)
 	}
-	if err = errors.Join(err, stopFronts(fronts)); err == nil {
+	if err = errors.Join(err, b.stop()); err == nil {
 		f.printPages(hot, balanced)
 	}
 	return err
 }
 
-// balancedSides ask one of the nodes through a balancer, then two, and so on. Each node is
-// the first of them in turn, since a page does not cost the same on all.
-func (f *figures) balancedSides(fronts *[]*front, members []*process.Node) (sides []load.Side, err error) {
-	for n := 1; n <= len(members); n++ {
-		var turns []load.Side
-		for i := range members {
-			order := slices.Concat(members[i:], members[:i])
+// balancedSides ask one node that is asked apart, and then one node, two and three that are
+// asked in turn. Each node is the first of them in turn, since a page does not cost the same
+// on all.
+func (f *figures) balancedSides(b *balancers) (sides []load.Side, err error) {
+	ways := []func(first int) (load.Side, error){
+		func(first int) (load.Side, error) { return f.askedApart(b, first) },
+	}
+	for n := 1; n <= len(b.nodes); n++ {
+		ways = append(ways, func(first int) (load.Side, error) { return f.askedInTurn(b, first, n) })
+	}
 
-			side, err := f.balancedSide(fronts, order[:n], f.Length)
-			if err == nil && n < len(order) {
-				var others load.Side
-				others, err = f.balancedSide(fronts, order[n:], f.Length+f.Length/2)
-				side = together(side, others)
-			}
+	for _, way := range ways {
+		var turns []load.Side
+		for first := range b.nodes {
+			side, err := way(first)
 			if err != nil {
 				return nil, err
 			}
 			turns = append(turns, side)
 		}
-
 		sides = append(sides, inTurn(turns))
 	}
 	return sides, nil
+}
+
+// askedInTurn asks all nodes in turn, n of them through one balancer and each of the others
+// through its own, and measures the n. Requests come to every node at the same moments,
+// whatever n is. At this rate it costs more to wake a node than to answer, and a node that
+// is asked again before it sleeps is not woken. What differs is what the n nodes share: the
+// balancer, its connections and the account. The others are asked with other accounts.
+func (f *figures) askedInTurn(b *balancers, first, n int) (load.Side, error) {
+	keys, all := f.keys[false], len(b.nodes)
+	address, err := b.address(first, n)
+	if err != nil {
+		return nil, err
+	}
+	cfg := load.Config{
+		Addr: address, Keys: keys[:1], Connections: all * nodeConnections,
+		Rate: float64(all) * nodeRate, Frugal: true,
+	}
+
+	for range n - 1 {
+		cfg.Others = append(cfg.Others, load.Target{Addr: address, Keys: keys[:1]})
+	}
+	for i := n; i < all; i++ {
+		other, err := b.address(first+i, 1)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Others = append(cfg.Others, load.Target{Addr: other, Keys: keys[i : i+1], Aside: true})
+	}
+	return f.side(cfg, b.of(first, n)...), nil
+}
+
+// askedApart asks one node through a balancer, and meanwhile the others through another one
+// as much each. Requests that a client sends close together all go to the one node, which
+// may wake once for several; a balancer of several nodes wakes another one for each.
+func (f *figures) askedApart(b *balancers, first int) (load.Side, error) {
+	ask := func(first, n int, key string, length time.Duration) (load.Side, error) {
+		address, err := b.address(first, n)
+		return f.side(load.Config{
+			Addr: address, Keys: []string{key}, Connections: n * nodeConnections,
+			Rate: float64(n) * nodeRate, Frugal: true, Length: length,
+		}, b.of(first, n)...), err
+	}
+
+	keys := f.keys[false]
+	side, err := ask(first, 1, keys[0], f.Length)
+	if err != nil {
+		return nil, err
+	}
+	others, err := ask(first+1, len(b.nodes)-1, keys[1], f.Length+f.Length/2)
+	return together(side, others), err
 }
 
 // inTurn is one of several sides each time, in turn.
@@ -106,40 +151,25 @@ func inTurn(sides []load.Side) load.Side {
 	}
 }
 
-// averageTurns returns the CPU time for a page over each n rounds, in which every node had
-// its turn.
-func averageTurns(rounds []*load.Result, n int) (micros []float64) {
-	for turn := range slices.Chunk(rounds, n) {
-		sum := 0.0
-		for _, r := range turn {
-			sum += r.ServerMicros
-		}
-		micros = append(micros, sum/float64(len(turn)))
+// ratiosOfTurns returns the CPU time for a page of bs by that of as, each over as many
+// rounds as there are nodes, in which every node was the first one.
+func ratiosOfTurns(as, bs []*load.Result, nodes int) (ratios []float64) {
+	for i := 0; i+nodes <= len(as); i += nodes {
+		ratios = append(ratios, sumMicros(bs[i:i+nodes])/sumMicros(as[i:i+nodes]))
 	}
-	return micros
+	return ratios
 }
 
-// balancedSide asks nodes through a balancer of their own, which it adds to fronts, at the
-// same rate and by as many connections for each of them.
-func (f *figures) balancedSide(
-	fronts *[]*front, nodes []*process.Node, length time.Duration,
-) (load.Side, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen: %w", err)
+func sumMicros(rounds []*load.Result) (sum float64) {
+	for _, r := range rounds {
+		sum += r.ServerMicros
 	}
-	*fronts = append(*fronts, newFront(l, nodes))
-	n := len(nodes)
-	return f.side(load.Config{
-		Addr: l.Addr().String(), Keys: []string{f.keys[false]}, Connections: nodeConnections * n,
-		Rate: nodeRate * float64(n), Frugal: true, Length: length,
-	}, nodes...), nil
+	return sum
 }
 
 // together runs a side while another one asks other nodes, and returns what the first one
 // measured. Nodes that share a core empty its caches for each other, which machines of their
-// own would not do: so all nodes answer as many pages at any time, whichever are measured,
-// and what differs is how many are behind the balancer.
+// own would not do: so all nodes answer as many pages at any time.
 func together(side, others load.Side) load.Side {
 	return func(ctx context.Context) (r *load.Result, err error) {
 		var asking sync.WaitGroup
@@ -149,13 +179,6 @@ func together(side, others load.Side) load.Side {
 		asking.Wait()
 		return r, errors.Join(err, failed)
 	}
-}
-
-func stopFronts(fronts []*front) (errs error) {
-	for _, b := range fronts {
-		errs = errors.Join(errs, b.stop())
-	}
-	return errs
 }
 
 // awaitKey waits until a node answers with a page.
@@ -202,12 +225,11 @@ func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
 	cfg.Mix = load.Mix{{Name: "hot page", Weight: 1, Path: load.Fixed(hotPage), Units: load.AnyUnits}}
 	cfg.Connections, cfg.Workers = cmp.Or(cfg.Connections, pageConnections), f.on.Client()
 	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, cmp.Or(cfg.Length, f.Length)
-	cfg.ServerCPU = func() (sum time.Duration) {
-		for _, n := range nodes {
-			sum += n.CPU()
-		}
-		return sum
+	var pids []int
+	for _, n := range nodes {
+		pids = append(pids, n.Pid())
 	}
+	cfg.ServerCPU = func() time.Duration { return process.CPU(pids...) }
 
 	return func(ctx context.Context) (*load.Result, error) {
 		r, err := load.Run(ctx, cfg)
@@ -223,7 +245,10 @@ func (f *figures) printPages(hot, balanced [][]*load.Result) {
 	sides := []struct {
 		name  string
 		nodes float64
-	}{{"node alone", 1}, {"node of a cluster", 1}, {"1 node behind a balancer", 1}, {"2 nodes", 2}, {"3 nodes", 3}}
+	}{
+		{"node alone", 1}, {"node of a cluster", 1}, {"1 node behind a balancer, asked apart", 1},
+		{"1 node behind a balancer, asked in turn with the others", 1}, {"2 nodes", 2}, {"3 nodes", 3},
+	}
 	for i, rounds := range slices.Concat(hot, balanced) {
 		var micros, rates []float64
 		for _, r := range rounds {
@@ -236,12 +261,13 @@ func (f *figures) printPages(hot, balanced [][]*load.Result) {
 
 	_, pages := load.Ratios(hot[0], hot[1])
 	f.checkMedian(pages, pageShare, "hot page in a cluster beside one without")
-	one := averageTurns(balanced[0], len(balanced))
-	for i, nodes := range balanced[1:] {
-		ratios := averageTurns(nodes, len(balanced))
-		for turn := range ratios {
-			ratios[turn] /= one[turn]
-		}
-		f.checkMedian(ratios, balancedShare, "page of %d nodes beside one of 1", i+2)
+
+	apart, one, nodes := balanced[0], balanced[1], len(balanced[1])/f.Rounds
+	for i, several := range balanced[2:] {
+		f.checkMedian(ratiosOfTurns(one, several, nodes), balancedShare, "page of %d nodes beside one of 1", i+2)
 	}
+	ratios := ratiosOfTurns(apart, balanced[nodes], nodes)
+	low, high := load.MedianRange(ratios)
+	fmt.Fprintf(f.Out, "page of %d nodes beside one of 1 asked apart (the median is from %.3f to %.3f): %.3f\n",
+		nodes, low, high, load.Median(ratios))
 }
