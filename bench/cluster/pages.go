@@ -25,6 +25,9 @@ const (
 	// hotRounds is how many rounds a hot page has for each one behind balancers: it is to be
 	// known to 2 %, and rounds differ by 10 % where others use the machine.
 	hotRounds = 4
+	// balancedRounds is how many times each node is the first one in a round: rounds differ by
+	// 6 to 10 %, each for itself, and the ratios are to be known to some 1 %.
+	balancedRounds = 3
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
@@ -58,7 +61,7 @@ func (f *figures) measurePages(ctx context.Context) error {
 	sides, err := f.balancedSides(b)
 	var balanced [][]*load.Result
 	if err == nil {
-		balanced, err = load.InTurns(ctx, len(members)*f.Rounds, sides...)
+		balanced, err = load.InTurns(ctx, balancedRounds*len(members)*f.Rounds, sides...)
 	}
 	if err = errors.Join(err, b.stop()); err == nil {
 		f.printPages(hot, balanced)
@@ -262,7 +265,7 @@ func (f *figures) printPages(hot, balanced [][]*load.Result) {
 	_, pages := load.Ratios(hot[0], hot[1])
 	f.checkMedian(pages, pageShare, "hot page in a cluster beside one without")
 
-	apart, one, nodes := balanced[0], balanced[1], len(balanced[1])/f.Rounds
+	apart, one, nodes := balanced[0], balanced[1], len(balanced)-1
 	for i, several := range balanced[2:] {
 		f.checkMedian(ratiosOfTurns(one, several, nodes), balancedShare, "page of %d nodes beside one of 1", i+2)
 	}
