@@ -35,3 +35,23 @@ func TestFromFloat(t *testing.T) {
 		f(x, exact.String())
 	}
 }
+
+func TestWordFloat(t *testing.T) {
+	f := func(w uint64) {
+		t.Helper()
+		if got := WordFloat(w); got != float64(w) {
+			t.Errorf("%#x: got %x; want %x", w, got, float64(w))
+		}
+	}
+
+	// Halves of the last place and what is next to them, at every length.
+	for n := range 64 {
+		for _, tail := range []uint64{0, 1, 1 << 10, 1<<10 - 1, 1<<10 + 1, 1<<11 - 1, 3 << 10, 1<<32 - 1} {
+			f(1<<n | tail)
+			f(1<<63 | 1<<n | tail)
+			f((1<<63 | tail) >> n)
+			f(^uint64(0)<<n | tail)
+			f(^tail >> n)
+		}
+	}
+}

@@ -18,24 +18,32 @@ func principalOf(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[mar
 	sum0, sum1 float64,
 ) {
 	var liquidity clmath.U128
-	var last *market.Tick
+	var lower *clmath.U256
+	lowerRoot := 0.0
 	for _, ref := range refs {
 		t := ticks.At(ref.Slot)
+		upper := &t.SqrtPriceX96
+		upperRoot := rootOf(upper)
 		if !liquidity.IsZero() {
-			lower, upper := &last.SqrtPriceX96, &t.SqrtPriceX96
-			l := float64(liquidity.Hi)*two64 + float64(liquidity.Lo)
+			l := clmath.WordFloat(liquidity.Hi)*two64 + clmath.WordFloat(liquidity.Lo)
+			at, atRoot := lower, lowerRoot
+			switch price := &p.SqrtPriceX96; {
+			case !price.Lt(upper):
+				at = upper
+			case price.Gt(lower):
+				at, atRoot = price, rootOf(price)
+			}
 
-			at := between(lower, &p.SqrtPriceX96, upper)
 			if at != lower { // below the price is token1
 				sum1 += math.Floor(l * distance(lower, at) / two96)
 			}
 			if at != upper {
-				sum0 += math.Floor(l * two96 / rootOf(at) * (distance(at, upper) / rootOf(upper)))
+				sum0 += math.Floor(l * two96 / atRoot * (distance(at, upper) / upperRoot))
 			}
 		}
 
 		liquidity, _ = liquidity.Apply(t.LiquidityNet)
-		last = t
+		lower, lowerRoot = upper, upperRoot
 	}
 	return sum0, sum1
 }
@@ -49,16 +57,6 @@ func distance(a, b *clmath.U256) float64 {
 
 // rootOf returns a sqrtPriceX96 as a float. Its top word is 0.
 func rootOf(sqrtPriceX96 *clmath.U256) float64 {
-	return (float64(sqrtPriceX96[2])*two64+float64(sqrtPriceX96[1]))*two64 + float64(sqrtPriceX96[0])
-}
-
-// between returns the price, or the bound that it is beyond.
-func between(lower, price, upper *clmath.U256) *clmath.U256 {
-	switch {
-	case !price.Gt(lower):
-		return lower
-	case !price.Lt(upper):
-		return upper
-	}
-	return price
+	high := clmath.WordFloat(sqrtPriceX96[2])*two64 + clmath.WordFloat(sqrtPriceX96[1])
+	return high*two64 + clmath.WordFloat(sqrtPriceX96[0])
 }

@@ -17,14 +17,16 @@ const (
 // approx returns v as a float, within two units in the last place. About 2 ns.
 func approx(v *clmath.U256) float64 {
 	if v[2]|v[3] == 0 {
-		return float64(v[1])*two64 + float64(v[0])
+		return clmath.WordFloat(v[1])*two64 + clmath.WordFloat(v[0])
 	}
-	high := float64(v[3])*two64 + float64(v[2])
-	return high*two64*two64 + (float64(v[1])*two64 + float64(v[0]))
+	high := clmath.WordFloat(v[3])*two64 + clmath.WordFloat(v[2])
+	return high*two64*two64 + (clmath.WordFloat(v[1])*two64 + clmath.WordFloat(v[0]))
 }
 
 // approx128 is approx of 128 bits.
-func approx128(v clmath.U128) float64 { return float64(v.Hi)*two64 + float64(v.Lo) }
+func approx128(v clmath.U128) float64 {
+	return clmath.WordFloat(v.Hi)*two64 + clmath.WordFloat(v.Lo)
+}
 
 // wholes are the powers of ten by a token's decimals.
 var wholes = func() (w [market.MaxDecimals + 1]float64) {
