@@ -94,10 +94,12 @@ func (f *Frozen[T]) At(i uint32) *T {
 	}
 
 	// c is known not to be nil here, which saves a read of the chunk's header.
-	if f.own == nil {
+	if o := f.own; o == nil {
 		if c := f.root[i>>chunkBits].Load(); c != nil {
 			return &c[i&chunkMask]
 		}
+	} else if place := o.place[i>>chunkBits]; place != 0 {
+		return &o.chunks[place-1][i&chunkMask]
 	}
 	return &f.findChunk(i >> chunkBits)[i&chunkMask]
 }
