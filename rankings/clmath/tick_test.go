@@ -45,6 +45,39 @@ func TestTickAtSqrtPrice(t *testing.T) {
 	}
 }
 
+func TestWithinTick(t *testing.T) {
+	f := func(price *U256, tick int32, want bool) {
+		t.Helper()
+		if got := WithinTick(price, tick); got != want {
+			t.Fatalf("WithinTick(%s, %d) = %v; want %v", price.Dec(), tick, got, want)
+		}
+	}
+
+	one := U256{1}
+	for tick := int32(MinTick + 1); tick < MaxTick; tick += 499 {
+		at, next := SqrtPriceAtTick(tick), SqrtPriceAtTick(tick+1)
+		var before, after U256
+		before.Sub(&at, &one)
+		after.Add(&next, &one)
+		f(&before, tick-1, true)
+		f(&before, tick, false)
+		f(&at, tick-1, true)
+		f(&at, tick, true)
+		f(&next, tick, true)
+		f(&after, tick, false)
+	}
+}
+
+// TestGuessTick holds guesses against the prices of ticks, where they are exact.
+func TestGuessTick(t *testing.T) {
+	for tick := int32(MinTick); tick <= MaxTick; tick += 97 {
+		at := SqrtPriceAtTick(tick)
+		if off := guessTick(&at) - float64(tick); max(off, -off) > guessMargin/100 {
+			t.Errorf("the price of tick %d is guessed %g off", tick, off)
+		}
+	}
+}
+
 func FuzzTickInverse(f *testing.F) {
 	f.Add(uint64(79228162514), uint64(5), uint64(0))
 	f.Add(MinSqrtPrice[0], uint64(0), uint64(0))
@@ -61,6 +94,9 @@ func FuzzTickInverse(f *testing.F) {
 		at, above := SqrtPriceAtTick(tick), SqrtPriceAtTick(tick+1)
 		if at.Gt(&price) || !above.Gt(&price) {
 			t.Fatalf("price %s is not within tick %d", price.Dec(), tick)
+		}
+		if !WithinTick(&price, tick) {
+			t.Fatalf("price %s is said not to be within tick %d", price.Dec(), tick)
 		}
 	})
 }

@@ -90,13 +90,9 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	}
 
 	// The price may equal that of the next tick: a falling price that stopped there.
-	if lower := clmath.SqrtPriceAtTick(e.Tick); lower.Gt(end) {
+	if !clmath.WithinTick(end, e.Tick) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
-	if upper := clmath.SqrtPriceAtTick(e.Tick + 1); upper.Lt(end) {
-		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
-	}
-
 	return nil
 }
 
