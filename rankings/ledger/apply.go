@@ -63,39 +63,39 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 }
 
 // EachTouched calls visit with the pools that the last Apply or Revert changed, or a tick
-// or a position of, and whether liquidity of the pool may have changed or its owner: some
-// of them more than once. A pool that a Revert took away is not among them. It must not be
-// called after an error.
-func (l *Ledger) EachTouched(visit func(pool uint32, liquidity bool)) {
+// or a position of, which is named too, and whether liquidity of the pool may have changed
+// or its owner: some of them more than once. A pool that a Revert took away is not among
+// them. It must not be called after an error.
+func (l *Ledger) EachTouched(visit func(pool, position uint32, liquidity bool)) {
 	pools, positions, nonNFT := Pools.in(l), Positions.in(l), NonNFT.in(l)
 	if u := l.reverted; u != nil {
 		changed, moved := Pools.Saved(u), Positions.Saved(u)
 		for i := range changed {
-			visit(changed[i].Index, true)
+			visit(changed[i].Index, market.NoIndex, true)
 		}
 		for i := range moved {
-			visit(moved[i].Row.Pool, true)
+			visit(moved[i].Row.Pool, moved[i].Index, true)
 		}
 		return
 	}
 
 	for i := range pools.saved {
-		visit(pools.saved[i].Index, false)
+		visit(pools.saved[i].Index, market.NoIndex, false)
 	}
 	for i := pools.before; i < pools.Len(); i++ {
-		visit(i, true)
+		visit(i, market.NoIndex, true)
 	}
 	for i := range positions.saved {
-		visit(positions.saved[i].Row.Pool, true)
+		visit(positions.saved[i].Row.Pool, positions.saved[i].Index, true)
 	}
 	for i := positions.before; i < positions.Len(); i++ {
-		visit(positions.At(i).Pool, true)
+		visit(positions.At(i).Pool, i, true)
 	}
 	for i := range nonNFT.saved {
-		visit(nonNFT.saved[i].Row.Pool, true)
+		visit(nonNFT.saved[i].Row.Pool, market.NoIndex, true)
 	}
 	for i := nonNFT.before; i < nonNFT.Len(); i++ {
-		visit(nonNFT.At(i).Pool, true)
+		visit(nonNFT.At(i).Pool, market.NoIndex, true)
 	}
 }
 

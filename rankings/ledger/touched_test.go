@@ -40,7 +40,11 @@ func checkTouched(t *testing.T, l *Ledger, before *market.State) (alone int) {
 	t.Helper()
 	changed, after := map[uint32]bool{}, l.Freeze()
 	named := map[uint32]bool{} // and whether with its liquidity
-	l.EachTouched(func(pool uint32, liquidity bool) { named[pool] = named[pool] || liquidity })
+	positions := map[uint32]bool{}
+	l.EachTouched(func(pool, position uint32, liquidity bool) {
+		named[pool] = named[pool] || liquidity
+		positions[position] = true
+	})
 	want := func(what string, pool uint32, liquidity bool) {
 		t.Helper()
 		got, ok := named[pool]
@@ -60,8 +64,11 @@ func checkTouched(t *testing.T, l *Ledger, before *market.State) (alone int) {
 		want("liquidity", n.Pool, true)
 	})
 	a, b := held(&before.Positions), held(&after.Positions)
-	eachDifference(&a, &b, func(_ uint32, p *position) {
+	eachDifference(&a, &b, func(i uint32, p *position) {
 		want("a position", p.pool, true)
+		if i < after.Positions.Len() && !positions[i] {
+			t.Errorf("block %d: position %d changed, which is not named", after.Head.Number, i)
+		}
 		if !changed[p.pool] {
 			alone++
 		}

@@ -115,12 +115,17 @@ func (k *Pricer) othersIn(st *market.State, pool uint32) uint8 {
 // owner of positions or another sender; the number says only whether two are the same.
 func (k *Pricer) appendShares(st *market.State, pool uint32) {
 	tick := st.Pools.At(pool).Tick
+	k.closed = k.closed[:0]
 	for _, i := range k.positions.rowsOf(pool) {
 		p := st.Positions.At(i)
-		if p.TickLower <= tick && tick < p.TickUpper && p.IsOpen() {
+		switch {
+		case !p.IsOpen():
+			k.closed = append(k.closed, i)
+		case p.TickLower <= tick && tick < p.TickUpper:
 			k.shares = append(k.shares, share{uint64(p.Owner), approx128(p.Liquidity())})
 		}
 	}
+	k.positions.leave(pool, k.closed) // until Forget names them
 
 	const sender = 1 << 32 // beside the owners
 	clear(k.senders)

@@ -12,7 +12,7 @@ import (
 type Pricer struct {
 	depths    [][2]keptDepth // by pool and side
 	holders   []keptHolders  // by pool
-	positions poolRows       // of State.Positions
+	positions poolRows       // of State.Positions, without those that were seen closed
 	nonNFT    poolRows       // of State.NonNFT
 
 	// Memory that is used again.
@@ -20,6 +20,7 @@ type Pricer struct {
 	others  []uint8   // by pool
 	met     [][2]bool // by pool and side
 	shares  []share
+	closed  []uint32 // positions
 	senders map[market.Address]uint64
 }
 
@@ -30,13 +31,17 @@ type keptDepth struct {
 }
 
 // Forget drops what is kept of a pool that changed, or whose ticks did. liquidity tells
-// that it may have become somebody else's, or more or less of it.
-func (k *Pricer) Forget(pool uint32, liquidity bool) {
+// that it may have become somebody else's, or more or less of it; position is the one that
+// changed with it, or NoIndex.
+func (k *Pricer) Forget(pool, position uint32, liquidity bool) {
 	if int(pool) < len(k.depths) {
 		k.depths[pool] = [2]keptDepth{}
 	}
 	if liquidity && int(pool) < len(k.holders) {
 		k.holders[pool] = keptHolders{}
+	}
+	if position != market.NoIndex {
+		k.positions.join(pool, position)
 	}
 }
 

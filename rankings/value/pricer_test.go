@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -17,7 +18,7 @@ func TestPricer(t *testing.T) {
 	f := func(st *market.State, p *Params, changed ...uint32) {
 		t.Helper()
 		for _, i := range changed {
-			k.Forget(i, true)
+			k.Forget(i, market.NoIndex, true)
 		}
 		want, n := Prices(st, p, nil, func() {}), 0
 		k.Each(st, p, nil, func() {}, func(token uint32, got *market.Price) {
@@ -72,7 +73,7 @@ func TestPricerBeginsHours(t *testing.T) {
 	f := func(st *market.State, p *Params, hour uint32, liquidity bool, changed ...uint32) {
 		t.Helper()
 		for _, i := range changed {
-			k.Forget(i, liquidity)
+			k.Forget(i, market.NoIndex, liquidity)
 		}
 		want := new(Pricer).BeginHour(st, p, nil, hour)
 		got := k.BeginHour(st, p, nil, hour)
@@ -144,31 +145,93 @@ func othersOf(st *market.State, pool uint32) uint8 {
 	return uint8(min(max(100-math.Ceil(part-1e-9), 0), mostOthers))
 }
 
-// The rows of every pool are found after rows were taken away and others stand there.
+// A position that is closed and opened again has its part of what others hold.
+func TestPricerCountsReopened(t *testing.T) {
+	var k Pricer
+	counted := 0
+	for seed := range uint64(20) {
+		st, w := scramble(seed)
+		for i := range w.positions.Len() {
+			w.positions.Mut(i).Owner = i * i % 3
+		}
+		k = Pricer{}
+		closed := map[uint32]clmath.U128{}
+		for step := range uint32(6) {
+			for i := range w.positions.Len() {
+				p := w.positions.Mut(i)
+				was, reopens := closed[i]
+				switch {
+				case i%2 == 0 || !p.IsOpen() && !reopens:
+					continue
+				case reopens:
+					p.SetLiquidity(was)
+					delete(closed, i)
+				case i%3 == step%3:
+					closed[i] = p.Liquidity()
+					p.SetClose([2]market.ClosePrice{})
+				}
+				k.Forget(p.Pool, i, true)
+			}
+
+			now := *st
+			now.Positions = w.positions.Freeze()
+			k.BeginHour(&now, &w.params, nil, market.HourOf(w.now)+200)
+			for i := range k.holders {
+				if h := &k.holders[i]; h.asked {
+					if want := othersOf(&now, uint32(i)); h.others != want {
+						t.Errorf("step %d: others have %d %% of pool %d; want %d", step, h.others, i, want)
+					}
+					counted += int(h.others)
+				}
+			}
+		}
+	}
+	if counted == 0 {
+		t.Error("no pool has another holder; this is no test")
+	}
+}
+
+// The rows of every pool are found after rows were taken away and others stand there, and
+// after some have left and come back.
 func TestPoolRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	var x poolRows
 	var pools []uint32 // of the rows
+	var gone []bool    // of the rows: it is in no list
 	for range 300 {
 		if r.IntN(4) == 0 {
 			pools = pools[:r.IntN(len(pools)+1)]
+			gone = gone[:len(pools)]
 			x.cut(uint32(len(pools)))
 		}
 		for range r.IntN(20) {
-			pools = append(pools, uint32(r.IntN(9)))
+			pools, gone = append(pools, uint32(r.IntN(9))), append(gone, false)
 		}
 		x.extend(9, uint32(len(pools)), func(row uint32) uint32 { return pools[row] })
 
 		for pool := range uint32(9) {
-			var want []uint32
-			for row, p := range pools {
-				if p == pool {
-					want = append(want, uint32(row))
+			var want, leave []uint32
+			for i, p := range pools {
+				row := uint32(i)
+				if p != pool {
+					continue
+				}
+				if r.IntN(8) == 0 {
+					gone[row] = false
+					x.join(pool, row)
+				}
+				if gone[row] {
+					continue
+				}
+				want = append(want, row)
+				if r.IntN(8) == 0 {
+					gone[row], leave = true, append(leave, row)
 				}
 			}
 			if got := x.rowsOf(pool); !slices.Equal(got, want) {
 				t.Fatalf("pool %d has the rows %d; want %d", pool, got, want)
 			}
+			x.leave(pool, leave)
 		}
 	}
 }
