@@ -112,16 +112,22 @@ var logBase = math.Log(1.0001)
 const guessMargin = 1e-3
 
 // WithinTick reports whether a price is at least that of a tick and at most that of the
-// next one. About 30 ns, since the exact prices are only computed near one of them.
+// next one. About 30 ns, since an exact price is only computed where the guess is near it
+// or on its other side.
 //
 // It panics if tick is not between MinTick and MaxTick-1.
 func WithinTick(sqrtPrice *U256, tick int32) bool {
 	above := guessTick(sqrtPrice) - float64(tick)
-	if guessMargin < above && above < 1-guessMargin {
-		return true
+	if above < guessMargin {
+		if lower := SqrtPriceAtTick(tick); sqrtPrice.Lt(&lower) {
+			return false
+		}
 	}
-	lower, upper := SqrtPriceAtTick(tick), SqrtPriceAtTick(tick+1)
-	return !sqrtPrice.Lt(&lower) && !sqrtPrice.Gt(&upper)
+	if above > 1-guessMargin {
+		upper := SqrtPriceAtTick(tick + 1)
+		return !sqrtPrice.Gt(&upper)
+	}
+	return true
 }
 
 // WordEdge returns the last tick of the bitmap word in which a swap looks for
