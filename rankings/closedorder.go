@@ -85,7 +85,7 @@ func (v *View) isAfter(id orderID, row uint32, r *comingRow) bool {
 	if key := v.sortKey(id, row); key != r.key {
 		return key > r.key
 	}
-	return row > r.row
+	return v.compareTied(id, row, r.row) > 0
 }
 
 // leafOf returns the indexes of the leaf that a row with a key belongs to.

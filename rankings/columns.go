@@ -38,6 +38,7 @@ type columns struct {
 	hooked       *block.Bitmap // it has hooks
 	safePools    *block.Bitmap // neither token is risky
 	defaultPools *block.Bitmap // safe, and at least DefaultMinPoolTVLUsd
+	poolOrders   poolOrders
 
 	// By token, and the tokens in the order of their TVL.
 	tokenPools  []TokenPools
@@ -63,6 +64,7 @@ type columns struct {
 // forgetChanged forgets what only the generation that is built needs.
 func (c *columns) forgetChanged() {
 	c.closedIDs.changed, c.openIDs.changed = nil, nil
+	c.poolOrders.changed = poolOrders{}.changed
 	for _, s := range []*steady[uint32]{&c.pool, &c.owner, &c.age, &c.sides} {
 		s.seal()
 	}
@@ -173,6 +175,9 @@ func (f *columnBuilder) fillPools() {
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
 	f.crossed = block.NewBitmap(st.Ticks.Len())
 	f.fee, f.hookTag, f.tick = make([]uint32, n), make([]uint32, n), make([]int32, n)
+	if f.prev != nil {
+		f.poolOrders.take(&f.prev.columns.poolOrders, f.prev.State.Pools.Len(), n)
+	}
 
 	for i := range n {
 		p := st.Pools.At(i)
@@ -209,6 +214,7 @@ func (f *columnBuilder) fillPools() {
 func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	if f.prev == nil || i >= f.prev.State.Pools.Len() {
 		f.marks[i] |= movedPool | tickedPool | pricedPool | crossedPool
+		f.poolOrders.addPool(i)
 		return
 	}
 	if f.nativeMoved || f.tokenMoved[p.Currency0] || f.tokenMoved[p.Currency1] {
@@ -216,6 +222,7 @@ func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	}
 
 	was := f.prev.State.Pools.At(i)
+	f.comparePoolKeys(i, was, p)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool
 		if f.crossTicks(i, was.Tick, p.Tick) {

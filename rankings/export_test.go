@@ -21,7 +21,8 @@ func ColumnsDiff(a, b *View) string {
 			if diff := keptDiff(a.columns, b.columns); diff != "" {
 				return name + diff
 			}
-		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs", "openIDs":
+		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs", "openIDs",
+			"poolOrders":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff
@@ -107,9 +108,13 @@ func OrdersDiff(a, b *View) string {
 }
 
 // SwapOpen swaps the first and the last row in what a view keeps of the orders of open
-// positions, from which the next generation makes its own.
-func SwapOpen(v *View) {
-	for _, ids := range v.columns.openIDs.by {
+// positions, from which the next generation makes its own; SwapPools does in those of pools.
+func SwapOpen(v *View) { swapEnds(v.columns.openIDs.by[:]) }
+
+func SwapPools(v *View) { swapEnds(v.columns.poolOrders.by[:]) }
+
+func swapEnds(orders [][]uint32) {
+	for _, ids := range orders {
 		last := len(ids) - 1
 		ids[0], ids[last] = ids[last], ids[0]
 	}

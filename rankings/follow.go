@@ -36,6 +36,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 
 	v.columns.forgetChanged()
 	v.columns.closedIDs, v.columns.openIDs = closedIDs{}, openIDs{} // which are not made here
+	v.columns.poolOrders = poolOrders{}
 	if prev != nil && prev.columns == nil {
 		prev = nil
 	}

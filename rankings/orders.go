@@ -60,26 +60,15 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 		return o.rows, func(i int) uint64 { return o.view.sortKey(id, o.rows[i]) }
 	}
 
-	switch id {
-	case openROI, openPnl, openValue:
+	switch {
+	case id <= openValue:
 		return o.buildOpen(id)
-	case closedPnl, closedAge:
+	case id.ofClosed():
 		return o.buildClosed(id)
+	case id.ofPools():
+		return o.buildPools(id)
 	}
 	return o.sortRows(id)
-}
-
-// buildOpen repairs the order of the generation before, if it has one.
-func (o *orderBuilder) buildOpen(id orderID) (ids []uint32, key func(i int) uint64) {
-	if ids = repairOpen(o.view, id, o.pause); ids == nil {
-		ids, key = o.sortRows(id)
-		keep(o.view.columns.openIDs.at(id), ids)
-		o.pause()
-		return ids, key
-	}
-
-	o.choosePlaces(id) // for the orders after it
-	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
 }
 
 // buildClosed repairs the order of the generation before, if it has one.

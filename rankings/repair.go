@@ -1,0 +1,106 @@
+package rankings
+
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// orderRepair makes an order of a view from that of the generation before: few rows have
+// another key, or came or went. These are taken out and put in again, which takes a third of
+// sorting all.
+type orderRepair struct {
+	view    *View
+	id      orderID
+	in      []uint64 // rows that are in the order, by chunk
+	changed []uint64 // rows that may have another key, or be in one of the two orders only
+	pause   func()
+}
+
+const (
+	// repairShare is the part of all rows that may be changed: to put one in takes about as
+	// long as to sort 20.
+	repairShare = 32
+	// strideComing is how many rows are put in between two pauses, each of which reads a
+	// dozen others.
+	strideComing = 64
+)
+
+// pays reports whether few enough rows are changed.
+func (r *orderRepair) pays(ids []uint32) bool {
+	changed := 0
+	for w, word := range r.changed {
+		changed += bits.OnesCount64(word & r.in[w])
+	}
+	return ids != nil && changed <= len(ids)/repairShare
+}
+
+// hasChanged reports whether a row of the generation before is marked. One that is no more
+// is, too.
+func (r *orderRepair) hasChanged(row uint32) bool {
+	w := int(row / 64)
+	return w >= len(r.changed) || r.changed[w]>>(row%64)&1 != 0
+}
+
+// takeOut removes the changed rows from an order.
+func (r *orderRepair) takeOut(ids []uint32) []uint32 {
+	var gone []uint32
+	inStrides(len(ids), r.pause, func(from, to int) {
+		for i, row := range ids[from:to] {
+			if r.hasChanged(row) {
+				gone = append(gone, uint32(from+i))
+			}
+		}
+	})
+	return removeAt(ids, gone)
+}
+
+// findComing returns the changed rows that are in the order. They are sorted; where they
+// belong is not known yet.
+func (r *orderRepair) findComing() (come []comingRow) {
+	v := r.view
+	for w, word := range r.changed {
+		for rest := word & r.in[w]; rest != 0; rest &= rest - 1 {
+			row := uint32(w*64 + bits.TrailingZeros64(rest))
+			come = append(come, comingRow{key: v.sortKey(r.id, row), row: row})
+		}
+		if w%(strideRows/64) == 0 {
+			r.pause()
+		}
+	}
+
+	slices.SortFunc(come, inTurns(func(a, b comingRow) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return v.compareTied(r.id, a.row, b.row)
+	}, r.pause))
+	return come
+}
+
+// putIn inserts the changed rows that are in the order. isAfter reports whether the i-th row
+// of the others is after one of them.
+func (r *orderRepair) putIn(ids []uint32, isAfter func(i int, c *comingRow) bool) []uint32 {
+	come, at := r.findComing(), 0
+	for n := range come {
+		c := &come[n]
+		if at < len(ids) { // it is near the one before
+			at += searchNear(len(ids)-at, 0, func(i int) bool { return isAfter(at+i, c) })
+		}
+		c.at = uint32(at)
+		if n%strideComing == 0 {
+			r.pause()
+		}
+	}
+	return insertAt(ids, come)
+}
+
+// compareTied compares two rows that have the same key in an order.
+func (v *View) compareTied(id orderID, a, b uint32) int {
+	if id.ofPools() {
+		pools := &v.State.Pools
+		return bytes.Compare(pools.At(a).ID[:], pools.At(b).ID[:])
+	}
+	return cmp.Compare(a, b)
+}
