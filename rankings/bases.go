@@ -10,14 +10,16 @@ import (
 // baseFinder finds the bases from which the leaves of an order can be coded, and where
 // rows are in them. It reads bases only near leaves that changed.
 //
-// Its memory is one number a row and one for every row that it found.
+// Its memory is one number a row. Ranks of an order are above those of the orders before it,
+// so that these are in none of its bases and need not be removed.
 type baseFinder struct {
 	leaves LeafReader // nil: orders have no bases but their own leaves
 	chain  market.ChainID
-	bases  []block.Base // of the order
+	start  uint32       // what is added to the ranks of the order
+	end    uint32       // above them
+	bases  []block.Base // of the order; so is their First
 	read   []bool       // by base: its rows have ranks
-	ranks  []uint32     // by row: rank among the bases plus one; 0: not known
-	ranked []uint32     // the rows that have a rank
+	ranks  []uint32     // by row: rank among the bases plus one; at most start: not known
 	coder  block.Relative
 	buf    []byte
 	pause  func()
@@ -27,13 +29,22 @@ type baseFinder struct {
 // they are in the bases within this distance of a leaf.
 const nearRows = 1536
 
+// mostStart leaves room above it for the ranks of any order.
+const mostStart = 1 << 30
+
 // begin begins an order of rows below n.
 func (f *baseFinder) begin(bases []block.Base, n uint32) {
-	for _, row := range f.ranked {
-		f.ranks[row] = 0
+	if f.start = f.end; f.start > mostStart {
+		clear(f.ranks)
+		f.start = 0
 	}
-	f.ranked = f.ranked[:0]
-	f.bases, f.read = bases, append(f.read[:0], make([]bool, len(bases))...)
+
+	f.end = f.start
+	f.bases, f.read = append(f.bases[:0], bases...), append(f.read[:0], make([]bool, len(bases))...)
+	for i := range f.bases {
+		f.bases[i].First += f.start
+		f.end += f.bases[i].Rows
+	}
 	if grown := int(n) - len(f.ranks); grown > 0 {
 		f.ranks = append(f.ranks, make([]uint32, grown)...)
 	}
@@ -68,7 +79,7 @@ func (f *baseFinder) near(first, end int) []block.Base {
 
 // baseAt returns the index of the base that has a rank, or the nearest one.
 func (f *baseFinder) baseAt(rank int) int {
-	i, found := slices.BinarySearchFunc(f.bases, rank, func(b block.Base, rank int) int {
+	i, found := slices.BinarySearchFunc(f.bases, rank+int(f.start), func(b block.Base, rank int) int {
 		return int(b.First) - rank
 	})
 	if !found {
@@ -90,8 +101,6 @@ func (f *baseFinder) readBase(i int) bool {
 	for n, row := range ids {
 		f.ranks[row] = base.First + uint32(n) + 1
 	}
-
-	f.ranked = append(f.ranked, ids...)
 	f.read[i] = true
 	return true
 }

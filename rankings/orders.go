@@ -47,7 +47,7 @@ func (o *orderBuilder) release() {
 		return
 	}
 	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
-	o.bases.leaves, o.bases.bases, o.bases.pause = nil, nil, nil
+	o.bases.leaves, o.bases.pause = nil, nil
 	spare.Store(o)
 }
 

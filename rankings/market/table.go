@@ -123,8 +123,13 @@ func (f *Frozen[T]) Chunk(i uint32) []T {
 	if i >= f.n {
 		panicRange(i, f.n)
 	}
-	first := i &^ chunkMask
-	return f.findChunk(i >> chunkBits)[:min(ChunkLen, f.n-first)]
+	n := min(ChunkLen, f.n-i&^chunkMask)
+	if f.own == nil {
+		if c := f.root[i>>chunkBits].Load(); c != nil { // as in At
+			return c[:n]
+		}
+	}
+	return f.findChunk(i >> chunkBits)[:n]
 }
 
 // Warm loads every chunk into memory. It stops early when stop reports true.

@@ -51,8 +51,29 @@ func (s *solver) setRoles() {
 			s.prices[i].Reason = market.ReasonBadDecimals
 			continue
 		}
-		s.roles[i] = s.p.roleOf(&token.Address)
+
+		if s.listed.mayHave(&token.Address) {
+			s.roles[i] = s.p.roleOf(&token.Address)
+		}
 	}
+}
+
+// addressFilter has the first bytes of some addresses, modulo 64. Nearly every token is none
+// of a few, and is told by a bit.
+type addressFilter uint64
+
+func (f *addressFilter) add(a *market.Address) { *f |= 1 << (a[0] % 64) }
+
+func (f addressFilter) mayHave(a *market.Address) bool { return f>>(a[0]%64)&1 != 0 }
+
+// listed returns the addresses that have a role.
+func (p *Params) listed() (f addressFilter) {
+	f.add(&market.Address{})
+	f.add(&p.WrappedNative)
+	for i := range p.Stables {
+		f.add(&p.Stables[i])
+	}
+	return f
 }
 
 func (p *Params) roleOf(a *market.Address) role {

@@ -51,6 +51,7 @@ type solver struct {
 	met    [][2]bool // by pool and side: it is a market; or nil when nobody asks
 	lapses []lapse
 
+	listed addressFilter // addresses that have a role
 	feed   map[market.Address]FeedPrice
 	prices []market.Price
 	roles  []role
@@ -94,6 +95,7 @@ func (s *solver) begin(st *market.State, p *Params, ext []FeedPrice) {
 	for i := range s.rawUsd {
 		s.rawUsd[i] = market.Unknown
 	}
+	s.listed = p.listed()
 
 	if clear(s.feed); s.feed == nil {
 		s.feed = make(map[market.Address]FeedPrice, len(ext))
@@ -223,7 +225,12 @@ func (s *solver) resolvePrice(token uint32, quotes []quote) market.Price {
 	for i := range quotes {
 		price.ExitUsd += quotes[i].weight
 	}
-	answer, fed := s.feed[s.st.Tokens.At(token).Address]
+
+	var answer FeedPrice
+	fed := len(s.feed) > 0 // a token is hardly ever in the processor's cache
+	if fed {
+		answer, fed = s.feed[s.st.Tokens.At(token).Address]
+	}
 	s.setPrice(token, &price, s.selectQuotes(quotes, answer.Usd))
 	if fed {
 		s.applyAnswer(token, &price, answer)
