@@ -68,6 +68,9 @@ const (
 	// all of the level below again, and most leaves are dead by then. A read may have to
 	// look into so many more tables.
 	levelZeroDepth = 16
+	// noTombstoneCompactions: Pebble compacts a table early where it is dense with deletions,
+	// for readers that step over them. Most of ours are of leaves, which are read by key.
+	noTombstoneCompactions = -1
 	// syncBytes spreads the write-back of large files.
 	syncBytes = 512 << 10
 	// manifestBytes is small because the manifest only grows with each flush.
@@ -134,6 +137,7 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 		Logger:                      &crashLogger{log: o.Logger, exit: o.Exit},
 	}
 
+	p.Experimental.TombstoneDenseCompactionThreshold = noTombstoneCompactions
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockBytes
 	}
