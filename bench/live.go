@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -97,11 +98,17 @@ func (s *suite) stopNode() error {
 	return err
 }
 
-// runRefresh measures what refreshing costs when nobody asks. The first
-// generation of a node, in which everything is new, is over by then, and the
-// corpus was compacted. But that generation waits in memory: the first flush writes it too.
+// runRefresh measures what refreshing costs when nobody asks. The first generation of a
+// node, in which everything is new, is over by then, and the corpus was compacted.
+//
+// That generation waits in memory to be flushed, as every other one does. So long runs begin
+// and end where a flush has ended: what a flush writes is of refreshes that are measured.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
+	if err := s.awaitFlush(ctx, s.node.Counters()); err != nil {
+		return err
+	}
+
 	before, cpu := s.node.Counters(), s.node.CPU()
 	written := process.Read(s.node.Pid()).Written
 	moves, err := s.countNativeMoves(ctx, before)
@@ -120,7 +127,7 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Set("written a refresh", float64(written)/count/1e6, "MB")
 	for _, part := range []struct{ what, counter string }{
 		{"of it by the log", "tidemark_store_log_bytes_total"},
-		{"of it by flushes", "tidemark_store_flush_bytes_total"},
+		{"of it by flushes", flushBytes},
 		{"of it by compactions", "tidemark_store_compact_bytes_total"},
 	} {
 		out.Set(part.what, sumCounter(before, after, part.counter)/count/1e6, "MB")
@@ -135,6 +142,10 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 const (
 	refreshCount = "tidemark_chain_refresh_seconds_count"
 	eventsCount  = "tidemark_chain_events_total"
+	flushBytes   = "tidemark_store_flush_bytes_total"
+
+	// flushRefreshes write enough for a flush, of 64 MiB, to come within minutes.
+	flushRefreshes = 50
 )
 
 // sumCounter sums how far a counter has come, over its labels.
@@ -142,8 +153,24 @@ func sumCounter(before, after map[string]float64, counter string) float64 {
 	return process.Sum(after, counter) - process.Sum(before, counter)
 }
 
-// countNativeMoves waits until the chains have refreshed as often as the settings
-// say, and returns how often a native price was another than at the look before.
+// hasFlushed reports whether the store has flushed since, if so many refreshes are to be
+// measured that it will.
+func (s *suite) hasFlushed(before, now map[string]float64) bool {
+	return s.Refreshes < flushRefreshes || sumCounter(before, now, flushBytes) > 0
+}
+
+func (s *suite) awaitFlush(ctx context.Context, before map[string]float64) error {
+	return await(ctx, s.node, time.Second, func() error {
+		if !s.hasFlushed(before, s.node.Counters()) {
+			return errors.New("the store has not flushed yet")
+		}
+		return nil
+	})
+}
+
+// countNativeMoves waits until the chains have refreshed as often as the settings say and
+// the store has flushed, and returns how often a native price was another than at the look
+// before.
 func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	// Several looks at a generation: what answering them takes counts as the refreshes'.
 	const every = time.Second
@@ -153,13 +180,18 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 	defer cancel()
 
 	last, err := s.nativePrices()
-	for ; err == nil; time.Sleep(every) {
-		n := sumCounter(before, s.node.Counters(), refreshCount)
-		if n >= float64(s.Refreshes) {
+	for flushed := before; err == nil; time.Sleep(every) {
+		counters := s.node.Counters()
+		n := sumCounter(before, counters, refreshCount)
+		if n >= float64(s.Refreshes) && s.hasFlushed(flushed, counters) {
 			return moves, nil
 		}
+		if n < float64(s.Refreshes) {
+			flushed = counters
+		}
 		if ctx.Err() != nil {
-			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
+			return moves, fmt.Errorf("%.0f refreshes within %s; want %d and a flush: %w",
+				n, limit, s.Refreshes, ctx.Err())
 		}
 
 		var now []float64
