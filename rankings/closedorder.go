@@ -21,9 +21,6 @@ type closedIDs struct {
 	changed []uint32
 }
 
-// at returns one of the two orders.
-func (c *closedIDs) at(id orderID) *[]uint32 { return &c.by[id-closedPnl] }
-
 // changedShare is the part of all rows that may be changed: to find one takes about as
 // long as to sort ten.
 const changedShare = 16
@@ -33,7 +30,8 @@ const changedShare = 16
 // ever in the processor's cache, so it pauses after each.
 func repairClosed(prev, v *View, id orderID, pause func()) []uint32 {
 	c := v.columns
-	ids := *c.closedIDs.at(id)
+	kept := c.keptOrder(id)
+	ids := *kept
 	if ids == nil || len(c.closedIDs.changed) > len(ids)/changedShare {
 		return nil
 	}
@@ -55,8 +53,8 @@ func repairClosed(prev, v *View, id orderID, pause func()) []uint32 {
 		}
 	}
 
-	*c.closedIDs.at(id) = e.apply()
-	return *c.closedIDs.at(id)
+	*kept = e.apply()
+	return *kept
 }
 
 // closedEdit is what changes in an order of closed positions, with indexes of the order
@@ -76,16 +74,17 @@ type comingRow struct {
 	row, at uint32
 }
 
-func compareComing(a, b comingRow) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
+// compareComing compares rows that come into an order.
+func (v *View) compareComing(id orderID, a, b comingRow) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	return id.compareRows(v, a.row, b.row)
 }
 
 // isAfter reports whether a row that an order has is after one that comes into it.
 func (v *View) isAfter(id orderID, row uint32, r *comingRow) bool {
-	if key := v.sortKey(id, row); key != r.key {
-		return key > r.key
-	}
-	return v.compareTied(id, row, r.row) > 0
+	return v.compareComing(id, comingRow{key: v.sortKey(id, row), row: row}, *r) > 0
 }
 
 // leafOf returns the indexes of the leaf that a row with a key belongs to.
@@ -118,7 +117,7 @@ func (e *closedEdit) insert(key uint64, row uint32) {
 // apply changes the order in place, if there is room.
 func (e *closedEdit) apply() []uint32 {
 	slices.Sort(e.gone)
-	slices.SortFunc(e.come, compareComing)
+	slices.SortFunc(e.come, func(a, b comingRow) int { return e.view.compareComing(e.id, a, b) })
 	for i, removed := 0, 0; i < len(e.come); i++ {
 		for removed < len(e.gone) && e.gone[removed] < e.come[i].at {
 			removed++

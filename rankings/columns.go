@@ -64,7 +64,7 @@ type columns struct {
 // forgetChanged forgets what only the generation that is built needs.
 func (c *columns) forgetChanged() {
 	c.closedIDs.changed, c.openIDs.changed = nil, nil
-	c.poolOrders.changed = poolOrders{}.changed
+	clear(c.poolOrders.changed[:])
 	for _, s := range []*steady[uint32]{&c.pool, &c.owner, &c.age, &c.sides} {
 		s.seal()
 	}

@@ -16,27 +16,11 @@ type openIDs struct {
 	changed []uint64
 }
 
-// at returns one of the orders.
-func (o *openIDs) at(id orderID) *[]uint32 { return &o.by[id] }
-
-// buildOpen repairs the order of the generation before, if it has one.
-func (o *orderBuilder) buildOpen(id orderID) (ids []uint32, key func(i int) uint64) {
-	if ids = o.repairOpen(id); ids == nil {
-		ids, key = o.sortRows(id)
-		keep(o.view.columns.openIDs.at(id), ids)
-		o.pause()
-		return ids, key
-	}
-
-	o.choosePlaces(id) // for the orders after it
-	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
-}
-
 // repairOpen returns an order of open positions, made from that of the generation before, or
 // nil if it has to be sorted.
 func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 	v, c := o.view, o.view.columns
-	order, in := c.openIDs.at(id), c.open
+	order, in := c.keptOrder(id), c.open
 	if id.onlyValued() {
 		in = c.valued
 	}
@@ -64,7 +48,8 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 const (
 	// settleSteps is how many places rows may move in the mean.
 	settleSteps = 4
-	// strideSteps is the most that one moves, and all between two pauses.
+	// strideSteps is the most places that one may move, and about what all move between two
+	// pauses.
 	strideSteps = 1 << 15
 )
 
@@ -81,13 +66,15 @@ func (o *orderBuilder) settle(id orderID, ids []uint32) (keys []uint64, ok bool)
 	inStrides(len(ids), o.pause, func(from, to int) {
 		for i := from; i < to && left > 0; i++ {
 			row := ids[i]
-			key, at := o.keys[places.Rank(row)], i
-			for ; at > 0 && (keys[at-1] > key || keys[at-1] == key && ids[at-1] > row); at-- {
+			key, at, first := o.keys[places.Rank(row)], i, max(0, i-strideSteps)
+			for ; at > first && (keys[at-1] > key || keys[at-1] == key && ids[at-1] > row); at-- {
 				keys[at], ids[at] = keys[at-1], ids[at-1]
 			}
 			keys[at], ids[at] = key, row
 
-			left -= i - at
+			if left -= i - at; i-at == strideSteps {
+				left = 0
+			}
 			if stride -= i - at; stride < 0 {
 				stride = strideSteps
 				o.pause()

@@ -11,10 +11,6 @@ import (
 func TestOpenOrdersAreRepaired(t *testing.T) {
 	w := newWorld(1, 7, 400, 9000, newShelf())
 	w.publish()
-	diff := func() string {
-		anew, _ := rankings.Build(nil, w.state(), 1)
-		return rankings.OrdersDiff(anew, w.view)
-	}
 
 	for n := range 60 {
 		switch w.IntN(6) {
@@ -35,7 +31,7 @@ func TestOpenOrdersAreRepaired(t *testing.T) {
 		w.earn(w.Uint32N(w.pools.Len()))
 		w.now += 12
 		w.publish()
-		if d := diff(); d != "" {
+		if d := w.ordersDiff(); d != "" {
 			t.Fatalf("generation %d: %s", n, d)
 		}
 	}
@@ -43,14 +39,20 @@ func TestOpenOrdersAreRepaired(t *testing.T) {
 	rankings.SwapOpen(w.view)
 	w.earn(0)
 	w.publish()
-	if diff() == "" {
+	if w.ordersDiff() == "" {
 		t.Error("the orders of a calm market were sorted; want those of before repaired")
 	}
 	for i := range w.prices.Len() {
 		w.prices.Mut(i).Usd *= 1.01
 	}
 	w.publish()
-	if d := diff(); d != "" {
+	if d := w.ordersDiff(); d != "" {
 		t.Errorf("of a market that moved: %s", d)
 	}
+}
+
+// ordersDiff compares the orders that are published with those of a view from nothing.
+func (w *world) ordersDiff() string {
+	anew, _ := rankings.Build(nil, w.state(), 1)
+	return rankings.OrdersDiff(anew, w.view)
 }

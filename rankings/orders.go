@@ -60,28 +60,48 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 		return o.rows, func(i int) uint64 { return o.view.sortKey(id, o.rows[i]) }
 	}
 
-	switch {
-	case id <= openValue:
-		return o.buildOpen(id)
-	case id.ofClosed():
-		return o.buildClosed(id)
-	case id.ofPools():
-		return o.buildPools(id)
+	if ids = o.repair(id); ids != nil {
+		if !id.ofClosed() {
+			o.choosePlaces(id) // for the orders after it
+		}
+		o.pause()
+		return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
 	}
-	return o.sortRows(id)
+
+	ids, key = o.sortRows(id)
+	if kept := o.view.columns.keptOrder(id); kept != nil {
+		o.wide = o.wide || id.ofClosed()
+		keep(kept, ids)
+		o.pause()
+	}
+	return ids, key
 }
 
-// buildClosed repairs the order of the generation before, if it has one.
-func (o *orderBuilder) buildClosed(id orderID) (ids []uint32, key func(i int) uint64) {
-	if ids = repairClosed(o.prev, o.view, id, o.pause); ids == nil {
-		o.wide = true
-		ids, key = o.sortRows(id)
-		keep(o.view.columns.closedIDs.at(id), ids)
-		o.pause()
-		return ids, key
+// repair makes an order from that of the generation before. It returns nil if there is none,
+// or if to sort takes less.
+func (o *orderBuilder) repair(id orderID) []uint32 {
+	switch {
+	case id <= openValue:
+		return o.repairOpen(id)
+	case id.ofClosed():
+		return repairClosed(o.prev, o.view, id, o.pause)
+	case id.ofPools():
+		return o.repairPools(id)
 	}
-	o.pause()
-	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
+	return nil
+}
+
+// keptOrder returns where an order is kept for the next generation; nil: it is not.
+func (c *columns) keptOrder(id orderID) *[]uint32 {
+	switch {
+	case id <= openValue:
+		return &c.openIDs.by[id]
+	case id.ofClosed():
+		return &c.closedIDs.by[id-closedPnl]
+	case id.ofPools():
+		return &c.poolOrders.by[id-poolTVL]
+	}
+	return nil
 }
 
 // sortRows sorts the rows of an order by the keys of its column.

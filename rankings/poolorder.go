@@ -2,8 +2,8 @@ package rankings
 
 import "tidemark/rankings/market"
 
-// poolOrders has the pools in their orders. Those of a market in which few pools trade are
-// those of the generation before but for these.
+// poolOrders has the pools in their orders. In a market in which few pools trade these are
+// the orders of the generation before but for a few rows.
 //
 // A generation takes the orders from the one before and changes them in place.
 type poolOrders struct {
@@ -13,13 +13,10 @@ type poolOrders struct {
 	changed [orderCount - poolTVL][]uint64
 }
 
-// at returns one of the orders.
-func (p *poolOrders) at(id orderID) *[]uint32 { return &p.by[id-poolTVL] }
-
 // take takes the orders from the generation before, which had so many pools of n.
 func (p *poolOrders) take(from *poolOrders, before, n uint32) {
 	if before > n || from.by[0] == nil {
-		return // a reorganisation took pools away, or the orders are another node's
+		return // a reorganisation took pools away, or a follower made the generation before
 	}
 	p.by, from.by = from.by, poolOrders{}.by
 	for i := range p.changed {
@@ -51,26 +48,12 @@ func (p *poolOrders) addPool(i uint32) {
 	}
 }
 
-// buildPools repairs the order of the generation before, if it has one.
-func (o *orderBuilder) buildPools(id orderID) (ids []uint32, key func(i int) uint64) {
-	if ids = o.repairPools(id); ids == nil {
-		ids, key = o.sortRows(id)
-		keep(o.view.columns.poolOrders.at(id), ids)
-		o.pause()
-		return ids, key
-	}
-
-	o.choosePlaces(id) // for the orders after it
-	return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
-}
-
 // repairPools returns an order of pools, made from that of the generation before, or nil if
 // it has to be sorted.
 func (o *orderBuilder) repairPools(id orderID) []uint32 {
-	v, kept := o.view, &o.view.columns.poolOrders
-	changed := kept.changed[id-poolTVL]
+	v, order := o.view, o.view.columns.keptOrder(id)
+	changed := v.columns.poolOrders.changed[id-poolTVL]
 	r := orderRepair{view: v, id: id, in: changed, changed: changed, pause: o.pause}
-	order := kept.at(id)
 	if !r.pays(*order) {
 		return nil
 	}

@@ -11,10 +11,6 @@ import (
 func TestPoolOrdersAreRepaired(t *testing.T) {
 	w := newWorld(1, 8, 900, 300, newShelf())
 	w.publish()
-	diff := func() string {
-		anew, _ := rankings.Build(nil, w.state(), 1)
-		return rankings.OrdersDiff(anew, w.view)
-	}
 
 	for n := range 60 {
 		last := w.pools.Len() - 1
@@ -41,7 +37,7 @@ func TestPoolOrdersAreRepaired(t *testing.T) {
 		}
 		w.now += 12
 		w.publish()
-		if d := diff(); d != "" {
+		if d := w.ordersDiff(); d != "" {
 			t.Fatalf("generation %d: %s", n, d)
 		}
 	}
@@ -49,7 +45,7 @@ func TestPoolOrdersAreRepaired(t *testing.T) {
 	rankings.SwapPools(w.view)
 	w.moveTo(0, 0)
 	w.publish()
-	if diff() == "" {
+	if w.ordersDiff() == "" {
 		t.Error("the orders of a calm market were sorted; want those of before repaired")
 	}
 }

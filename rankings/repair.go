@@ -1,8 +1,6 @@
 package rankings
 
 import (
-	"bytes"
-	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -70,12 +68,7 @@ func (r *orderRepair) findComing() (come []comingRow) {
 		}
 	}
 
-	slices.SortFunc(come, inTurns(func(a, b comingRow) int {
-		if a.key != b.key {
-			return cmp.Compare(a.key, b.key)
-		}
-		return v.compareTied(r.id, a.row, b.row)
-	}, r.pause))
+	slices.SortFunc(come, inTurns(func(a, b comingRow) int { return v.compareComing(r.id, a, b) }, r.pause))
 	return come
 }
 
@@ -94,13 +87,4 @@ func (r *orderRepair) putIn(ids []uint32, isAfter func(i int, c *comingRow) bool
 		}
 	}
 	return insertAt(ids, come)
-}
-
-// compareTied compares two rows that have the same key in an order.
-func (v *View) compareTied(id orderID, a, b uint32) int {
-	if id.ofPools() {
-		pools := &v.State.Pools
-		return bytes.Compare(pools.At(a).ID[:], pools.At(b).ID[:])
-	}
-	return cmp.Compare(a, b)
 }
