@@ -205,22 +205,25 @@ const (
 func (f *figures) awaitIdle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, idlePatience)
 	defer cancel()
-	used := func() (sum time.Duration) {
-		for _, n := range f.nodes {
-			sum += n.CPU()
-		}
-		return sum
-	}
 
 	for {
-		before := used()
+		before := cpu(f.nodes)
 		if err := wait(ctx, idleFor); err != nil {
 			return fmt.Errorf("the nodes do not get idle within %s: %w", idlePatience, err)
 		}
-		if (used() - before).Seconds() < idleShare*idleFor.Seconds()*float64(len(f.nodes)) {
+		if (cpu(f.nodes) - before).Seconds() < idleShare*idleFor.Seconds()*float64(len(f.nodes)) {
 			return nil
 		}
 	}
+}
+
+// cpu returns the CPU time of nodes, read at one time.
+func cpu(nodes []*process.Node) time.Duration {
+	var pids []int
+	for _, n := range nodes {
+		pids = append(pids, n.Pid())
+	}
+	return process.CPU(pids...)
 }
 
 // side asks for the hot page, and reads what nodes use meanwhile.
@@ -228,11 +231,7 @@ func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
 	cfg.Mix = load.Mix{{Name: "hot page", Weight: 1, Path: load.Fixed(hotPage), Units: load.AnyUnits}}
 	cfg.Connections, cfg.Workers = cmp.Or(cfg.Connections, pageConnections), f.on.Client()
 	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, cmp.Or(cfg.Length, f.Length)
-	var pids []int
-	for _, n := range nodes {
-		pids = append(pids, n.Pid())
-	}
-	cfg.ServerCPU = func() time.Duration { return process.CPU(pids...) }
+	cfg.ServerCPU = func() time.Duration { return cpu(nodes) }
 
 	return func(ctx context.Context) (*load.Result, error) {
 		r, err := load.Run(ctx, cfg)

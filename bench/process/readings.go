@@ -31,9 +31,9 @@ func CPU(pids ...int) time.Duration {
 		}
 	}
 	sum := time.Duration(0)
-	for tree := pids; len(tree) > 0; tree = tree[1:] {
+	for tree := slices.Clone(pids); len(tree) > 0; tree = tree[1:] {
 		sum += processCPU(tree[0])
-		tree = slices.Concat(tree, children[tree[0]])
+		tree = append(tree, children[tree[0]]...)
 	}
 	return sum
 }
