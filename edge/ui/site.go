@@ -29,8 +29,8 @@ const (
 	cacheForever = "public, max-age=31536000, immutable" // of names with a hash
 	cacheChecked = "no-cache"                            // kept, but asked for with the ETag
 
-	// packFrom is the size in bytes from which a coding saves a packet.
-	packFrom = 1200
+	// packFrom is the size from which a body is compressed, as for answers of the API.
+	packFrom = 1 << 10
 )
 
 // contentTypes are those of every extension in dist and docs.

@@ -136,7 +136,7 @@ func TestPacked(t *testing.T) {
 		zs.Close()
 	}
 
-	for size, packed := range map[int]bool{packFrom - 1: false, packFrom: true} {
+	for size, packed := range map[int]bool{1<<10 - 1: false, 1 << 10: true} {
 		if f := (&File{Body: make([]byte, size)}); (f.Packed(false) != nil) != packed || (f.Packed(true) != nil) != packed {
 			t.Errorf("a file of %d bytes is packed: %t; want %t", size, !packed, packed)
 		}
