@@ -27,7 +27,7 @@ type ChainView struct {
 	// LagBlocks and LagSeconds are null until the chain's head has been seen.
 	LagBlocks  *uint64 `json:"lagBlocks"`
 	LagSeconds *int64  `json:"lagSeconds"`
-	ETASeconds int64   `json:"etaSeconds"`
+	ETASeconds *int64  `json:"etaSeconds"` // of a backfill; null when not known
 }
 
 func (s *Server) handleChains() {
@@ -103,7 +103,9 @@ func (s *Server) chainViews() []ChainView {
 		if on, ok := board.Chain(c.ID); ok {
 			status := &on.Status
 			v.LastIndexedBlock, v.ChainHeadBlock = status.LastIndexed.Number, status.ChainHead.Number
-			v.ETASeconds = status.ETASeconds
+			if eta := status.ETASeconds; eta != 0 {
+				v.ETASeconds = &eta
+			}
 			if blocks, seconds, known := status.Lag(); known {
 				v.LagBlocks, v.LagSeconds = &blocks, &seconds
 			}

@@ -113,7 +113,7 @@ func TestChainViews(t *testing.T) {
 	f := func(want string) {
 		t.Helper()
 		other := `{"chainId":42161,"name":"Arbitrum One","status":"down","reason":"no ranking has been published yet",` +
-			`"generation":0,"lastIndexedBlock":0,"chainHeadBlock":0,"lagBlocks":null,"lagSeconds":null,"etaSeconds":0}`
+			`"generation":0,"lastIndexedBlock":0,"chainHeadBlock":0,"lagBlocks":null,"lagSeconds":null,"etaSeconds":null}`
 		want = `200 [{"chainId":1,"name":"Ethereum","status":"down","reason":"no ranking has been published yet",` +
 			want + "}," + other + "]\n"
 		if got := s.answer("GET", "/chains"); got != want {
@@ -121,7 +121,7 @@ func TestChainViews(t *testing.T) {
 		}
 	}
 
-	f(`"generation":0,"lastIndexedBlock":0,"chainHeadBlock":0,"lagBlocks":null,"lagSeconds":null,"etaSeconds":0`)
+	f(`"generation":0,"lastIndexedBlock":0,"chainHeadBlock":0,"lagBlocks":null,"lagSeconds":null,"etaSeconds":null`)
 	status := rankings.ChainStatus{LastIndexed: market.Head{Number: 90, Time: 1000}, ETASeconds: 77}
 	s.Board.SetStatus(1, status)
 	f(`"generation":0,"lastIndexedBlock":90,"chainHeadBlock":0,"lagBlocks":null,"lagSeconds":null,"etaSeconds":77`)
