@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -84,10 +85,6 @@ func (l *loaded) check() {
 	for _, d := range durations {
 		l.refuse(l.checkDuration(d))
 	}
-	if l.Limits.TransactionsPartial > l.Limits.TransactionsMax {
-		l.refuse(fmt.Errorf("%slimits.transactions-partial is %d; allowed is at most limits.transactions-max, %d",
-			l.placeOf("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
-	}
 
 	if l.Data == "" {
 		l.refuse(fmt.Errorf(`%sdata is ""; allowed is a directory such as ./data`, l.placeOf("data")))
@@ -101,9 +98,7 @@ func (l *loaded) check() {
 	}
 	l.refuse(l.checkTLS())
 	l.checkCluster()
-	if l.Prices.File != "" && l.Prices.URL != "" {
-		l.refuse(fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.placeOf("prices.url")))
-	}
+	l.refuse(l.checkPriceFeed())
 	l.checkPlans()
 	l.checkChains()
 }
@@ -164,6 +159,22 @@ func (l *loaded) checkTLS() error {
 	if _, err := tls.LoadX509KeyPair(l.TLS.Cert, l.TLS.Key); err != nil {
 		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w",
 			l.placeOf("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
+	}
+	return nil
+}
+
+func (l *loaded) checkPriceFeed() error {
+	if l.Prices.URL == "" {
+		return nil
+	}
+	if l.Prices.File != "" {
+		return fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.placeOf("prices.url"))
+	}
+
+	at, err := url.Parse(l.Prices.URL)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return fmt.Errorf("%sprices.url is no http or https URL; allowed is one such as https://prices.example/usd.json",
+			l.placeOf("prices.url"))
 	}
 	return nil
 }
