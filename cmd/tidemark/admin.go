@@ -58,12 +58,8 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 	}
 
 	r, err := c.http.Do(q)
-	var unreachable *net.OpError
-	switch {
-	case errors.As(err, &unreachable) && unreachable.Op == "dial", errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("cannot reach a node on %s; start it with tidemark serve --data %s", c.dir, c.dir)
-	case err != nil:
-		return nil, fmt.Errorf("cannot ask the node on %s: %w", c.dir, err)
+	if err != nil {
+		return nil, errUnasked(c.dir, err)
 	}
 
 	defer r.Body.Close()
@@ -80,6 +76,20 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 		return nil, fmt.Errorf("the node on %s answered %s", c.dir, r.Status)
 	}
 	return nil, errors.New(refusal.Error)
+}
+
+// errUnasked says why the node on a directory could not be asked, and what to do.
+func errUnasked(dir string, err error) error {
+	var unreachable *net.OpError
+	switch {
+	case errors.Is(err, os.ErrPermission): // a node may well be running
+		return fmt.Errorf("cannot reach a node on %s: permission denied; "+
+			"run this as the user that the node runs as", dir)
+	case errors.As(err, &unreachable) && unreachable.Op == "dial", errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("cannot reach a node on %s; start it with tidemark serve --data %s", dir, dir)
+	default:
+		return fmt.Errorf("cannot ask the node on %s: %w", dir, err)
+	}
 }
 
 // ask does one request and prints the answer: as it came with --json, else

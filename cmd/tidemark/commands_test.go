@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -279,4 +280,25 @@ func TestBrokenConnectionToTheNode(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot ask the node on "+dir) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Whoever may not open the socket of a node is not told to start another.
+func TestUnaskedNode(t *testing.T) {
+	f := func(err error, want string) {
+		t.Helper()
+		if got := errUnasked("d", err).Error(); got != want {
+			t.Errorf("%v is told as %q; want %q", err, got, want)
+		}
+	}
+
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", err)}
+	}
+	absent := "cannot reach a node on d; start it with tidemark serve --data d"
+	forbidden := "cannot reach a node on d: permission denied; run this as the user that the node runs as"
+	f(dial(syscall.ECONNREFUSED), absent)
+	f(&os.PathError{Op: "open", Path: "d", Err: syscall.ENOENT}, absent)
+	f(dial(syscall.EACCES), forbidden)
+	f(&os.PathError{Op: "open", Path: "d", Err: syscall.EACCES}, forbidden)
+	f(io.ErrUnexpectedEOF, "cannot ask the node on d: unexpected EOF")
 }
