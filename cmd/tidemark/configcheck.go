@@ -173,8 +173,8 @@ func (l *loaded) checkPriceFeed() error {
 
 	at, err := url.Parse(l.Prices.URL)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return fmt.Errorf("%sprices.url is no http or https URL; allowed is one such as https://prices.example/usd.json",
-			l.placeOf("prices.url"))
+		return fmt.Errorf("%sprices.url is no http or https URL; "+
+			"allowed is one such as https://prices.example/usd.json", l.placeOf("prices.url"))
 	}
 	return nil
 }
