@@ -19,6 +19,7 @@
 //	sharedwalks, latestart
 //	firstkey, welcome, ready         what a user is shown, and when requests may come
 //	logging, garbage                 log lines with progress below them; the collector
+//	completion                       commands and flags completed by the shell
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
 // usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data

@@ -37,8 +37,8 @@ type CLI struct {
 	Version  VersionCmd  `cmd:"" help:"Print the version, the commit and the data format."`
 	Help     HelpCmd     `cmd:"" help:"Show the commands, or the flags of one."`
 
-	Completion  kongcompletion.Completion `cmd:"" help:"Print the completion script for bash, zsh or fish."`
-	ShowVersion kong.VersionFlag          `name:"version" help:"Print the version."`
+	Completion  CompletionCmd    `cmd:"" help:"Print the completion script for bash, zsh or fish."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // VersionCmd prints the version.
