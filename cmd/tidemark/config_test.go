@@ -183,6 +183,8 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[chains]]\nid = 1\nendpoints = 5", "tidemark.toml:3: chains[0].endpoints is not an array of tables")
 	f("\n\nlimits . 'total-cap' = 0", "tidemark.toml:3: limits.total-cap is 0")
 	f("\n\n\"l\\u0069mits\".total-cap = 0", "tidemark.toml:1: limits.total-cap is 0") // where, it cannot tell
+	f("\nlimits = 1", "tidemark.toml:2: limits is not a table; its settings stand below a line [limits]")
+	f("[[limits]]\ntotal-cap = 1", "tidemark.toml:1: limits is not a table")
 	f("\n[limits.deep]\nx = 1", "tidemark.toml:2: unknown key limits.deep")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")

@@ -58,7 +58,12 @@ func (f *tomlFile) readRoot(tree map[string]any) {
 func (f *tomlFile) readTable(prefix string, table map[string]any, settings []setting) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		name := prefix + key
-		if below, ok := table[key].(map[string]any); ok && hasPrefix(settings, name+".") {
+		if hasPrefix(settings, name+".") {
+			below, ok := table[key].(map[string]any)
+			if !ok {
+				f.refuse(name, "%s is not a table; its settings stand below a line [%s]", name, name)
+				continue
+			}
 			f.readTable(name+".", below, settings)
 			continue
 		}
