@@ -107,7 +107,8 @@ func (c *columns) sortKey(o orderID, row uint32, now int64) uint64 {
 	case closedPnl:
 		return descending(math.Float64frombits(c.closedPnl.at(row)))
 	case openAPR, openFeeAPR:
-		return descending(value.AnnualRate(c.floats(o)[c.open.Rank(row)], now-int64(c.age.at(row))))
+		perYear := value.PerYear(now - int64(c.age.at(row)))
+		return descending(value.AnnualRate(c.floats(o)[c.open.Rank(row)], perYear))
 	}
 	return descending(c.floats(o)[c.open.Rank(row)])
 }

@@ -64,9 +64,13 @@ func (o *orderBuilder) settle(id orderID, ids []uint32) (keys []uint64, ok bool)
 	left, stride := settleSteps*len(ids), strideSteps
 	places := o.view.columns.open
 	inStrides(len(ids), o.pause, func(from, to int) {
+		// Where rows move cannot be predicted, and would hold up the reads of others' keys.
+		for i, row := range ids[from:to] {
+			keys[from+i] = o.keys[places.Rank(row)]
+		}
+
 		for i := from; i < to && left > 0; i++ {
-			row := ids[i]
-			key, at, first := o.keys[places.Rank(row)], i, max(0, i-strideSteps)
+			row, key, at, first := ids[i], keys[i], i, max(0, i-strideSteps)
 			for ; at > first && (keys[at-1] > key || keys[at-1] == key && ids[at-1] > row); at-- {
 				keys[at], ids[at] = keys[at-1], ids[at-1]
 			}

@@ -16,12 +16,13 @@ type orderBuilder struct {
 	sorter
 	prev     *View // the one before, of which view was made; nil: none
 	view     *View
-	rows     []uint32 // by place, ascending by id: rows that can be in the order
-	keys     []uint64 // by place
-	byIndex  []uint64 // keys of pools, by index
-	places   []uint32 // places that are in the order
-	ids      []uint32 // the finished order
-	byStatus []uint32 // rows, when they are of positions
+	rows     []uint32  // by place, ascending by id: rows that can be in the order
+	keys     []uint64  // by place
+	perYear  []float64 // of the ages of open positions, by place
+	byIndex  []uint64  // keys of pools, by index
+	places   []uint32  // places that are in the order
+	ids      []uint32  // the finished order
+	byStatus []uint32  // rows, when they are of positions
 	bases    baseFinder
 	wide     bool // its buffers have the room of closed positions
 }
@@ -125,6 +126,7 @@ func (o *orderBuilder) chooseRows(id orderID) {
 	switch id {
 	case openAPR:
 		o.rows = o.rowsByStatus(false)
+		o.findPerYear()
 	case closedPnl:
 		o.rows = o.rowsByStatus(true)
 	case poolTVL:
@@ -164,8 +166,9 @@ func (o *orderBuilder) findKeys(id orderID) {
 		keys, rows := o.keys[from:to], o.rows[from:to]
 		switch id {
 		case openAPR, openFeeAPR:
+			perYear := o.perYear[from:to]
 			for i, x := range values[from:to] {
-				keys[i] = descending(value.AnnualRate(x, now-int64(c.age.at(rows[i]))))
+				keys[i] = descending(value.AnnualRate(x, perYear[i]))
 			}
 		case openROI, openPnl, openValue:
 			for i, x := range values[from:to] {
@@ -180,6 +183,18 @@ func (o *orderBuilder) findKeys(id orderID) {
 	if id.ofPools() {
 		o.findPoolKeys(id)
 	}
+}
+
+// findPerYear computes what the orders by annual rates share.
+func (o *orderBuilder) findPerYear() {
+	age, now := &o.view.columns.age, o.view.State.Now()
+	o.perYear = slices.Grow(o.perYear[:0], len(o.rows))[:len(o.rows)]
+	inStrides(len(o.rows), o.pause, func(from, to int) {
+		perYear := o.perYear[from:to]
+		for i, row := range o.rows[from:to] {
+			perYear[i] = value.PerYear(now - int64(age.at(row)))
+		}
+	})
 }
 
 // findPoolKeys is findKeys of an order of pools. Rows are in the order of ids, and records

@@ -261,7 +261,7 @@ func TestClampPercent(t *testing.T) {
 func TestAnnualRate(t *testing.T) {
 	f := func(percent float64, age int64, want float64) {
 		t.Helper()
-		if got := AnnualRate(percent, age); got != want && (market.Known(got) || market.Known(want)) {
+		if got := AnnualRate(percent, PerYear(age)); got != want && (market.Known(got) || market.Known(want)) {
 			t.Errorf("%v %% after %d s are %v %% a year; want %v", percent, age, got, want)
 		}
 	}

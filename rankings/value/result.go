@@ -84,8 +84,8 @@ func worth(amount, rawUsd float64) float64 {
 // computeResults adds the groups up. The age has to be set before.
 func (v *valuation) computeResults() {
 	v.computeSums()
-	v.f.APR = AnnualRate(v.f.ROI, v.f.AgeSeconds)
-	v.f.FeeAPR = AnnualRate(v.f.FeePercent, v.f.AgeSeconds)
+	perYear := PerYear(v.f.AgeSeconds)
+	v.f.APR, v.f.FeeAPR = AnnualRate(v.f.ROI, perYear), AnnualRate(v.f.FeePercent, perYear)
 }
 
 // computeSums computes all results that do not depend on the age.
@@ -109,11 +109,11 @@ func (v *valuation) computeSums() {
 	f.FeePercent = finite(f.FeesUsd * percent)
 }
 
-// AnnualRate is what percent at an age come to in a year. About 5 ns.
-func AnnualRate(percent float64, ageSeconds int64) float64 {
-	perYear := year / float64(max(ageSeconds, ageFloor))
-	return finite(percent * perYear)
-}
+// PerYear is how many times as long as an age a year is. About 4 ns.
+func PerYear(ageSeconds int64) float64 { return year / float64(max(ageSeconds, ageFloor)) }
+
+// AnnualRate is what percent at an age come to in a year, which is so many times as long.
+func AnnualRate(percent, perYear float64) float64 { return finite(percent * perYear) }
 
 // setReason sets whether a leg that the row needs has no price, and why a number
 // is missing.
