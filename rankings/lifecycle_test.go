@@ -21,8 +21,8 @@ func chilled(st *market.State) *market.State {
 }
 
 func chill[T any](f market.Frozen[T]) market.Frozen[T] {
-	return market.Cold(f.Len(), func(first uint32, rows *[market.ChunkLen]T) {
-		for i := first; i < min(first+market.ChunkLen, f.Len()); i++ {
+	return market.Cold(f.Len(), func(first uint32, rows []T) {
+		for i := first; i < min(first+uint32(len(rows)), f.Len()); i++ {
 			rows[i-first] = *f.At(i)
 		}
 	})

@@ -71,8 +71,8 @@ func (c *dayCursor) poolDay(d *market.PoolDay) error {
 // reported where it is and not as an index out of range somewhere else.
 func (t *rows[T]) makeCold(f rowReader, st *market.State) {
 	chunks := t.chunks(f, st)
-	*t.of(st) = market.Cold(f.head.Rows[t.index], func(first uint32, rows *[market.ChunkLen]T) {
-		end := uint64(first) + market.ChunkLen
+	*t.of(st) = market.Cold(f.head.Rows[t.index], func(first uint32, rows []T) {
+		end := uint64(first) + uint64(len(rows))
 		it := t.iterate(f, first, end)
 		err := chunks.read(f, it, first, rows)
 		t.panicIf(f, errors.Join(err, it.Close()))
@@ -85,7 +85,7 @@ func (t *rows[T]) warm(f rowReader, st *market.State, stop func() bool) {
 	defer func() { _ = errors.Join(it.Close(), days.it.Close()) }() // what failed was told already
 
 	chunks := t.chunks(f, st)
-	t.of(st).WarmBy(func(first uint32, rows *[market.ChunkLen]T) {
+	t.of(st).WarmBy(func(first uint32, rows []T) {
 		t.panicIf(f, chunks.read(days, it, first, rows))
 	}, stop)
 }
@@ -127,9 +127,9 @@ func (t *rows[T]) chunks(f rowReader, st *market.State) *chunkReader[T] {
 // read fills the chunk that begins with row first. The iterator is new, or where the
 // chunk before it ends.
 func (r *chunkReader[T]) read(
-	days daySource, it *pebble.Iterator, first uint32, chunk *[market.ChunkLen]T,
+	days daySource, it *pebble.Iterator, first uint32, chunk []T,
 ) error {
-	rows := chunk[:min(r.from.head.Rows[r.index]-first, market.ChunkLen)]
+	rows := chunk[:min(r.from.head.Rows[r.index]-first, uint32(len(chunk)))]
 	if err := r.readRecords(days, it, first, rows); err != nil {
 		return err
 	}

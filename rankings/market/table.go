@@ -17,16 +17,44 @@ const (
 
 	// AllRows are the rows of a chunk, the first one by the lowest bit.
 	AllRows = 1<<ChunkLen - 1
+
+	// wideRow is the size in bytes from which on chunks have fewer rows. Those are the closes
+	// of minutes and the days of pools, which every swap writes: in a calm market one row of
+	// most chunks a refresh. Positions are none, since their chunks are words of bitmaps.
+	wideRow = 289
+	// wideBits make chunks of 6 KiB. There are a few thousand, which the garbage collector
+	// passes in each of its cycles.
+	wideBits = 4
 )
 
-// A chunk has nothing but rows. Where a row takes whole cache lines, a chunk then takes
-// whole pages of memory, and each of its rows begins with a line.
-type chunk[T any] [ChunkLen]T
+var _ [wideRow - 1 - unsafe.Sizeof(Position{})]byte
+
+// rowBits returns the bits of a row's index within its chunk. The compiler knows it.
+func rowBits[T any]() uint32 {
+	if unsafe.Sizeof(*new(T)) >= wideRow {
+		return wideBits
+	}
+	return chunkBits
+}
+
+// A chunk is known by its first row, and has nothing but rows. Where a row takes whole cache
+// lines, a chunk of them then takes whole pages of memory, and each row begins with a line.
+
+// rowIn returns the row of a chunk that is row i of a table.
+func rowIn[T any](chunk *T, i uint32) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(chunk), uintptr(i&(1<<rowBits[T]()-1))*unsafe.Sizeof(*chunk)))
+}
+
+// rowsIn returns the rows of a chunk.
+func rowsIn[T any](chunk *T) []T { return unsafe.Slice(chunk, 1<<rowBits[T]()) }
+
+// newChunks returns chunks of zeros, one after the other.
+func newChunks[T any](n int) []T { return make([]T, n<<rowBits[T]()) }
 
 // Fault reads a chunk that is not in memory: the rows from first on, at most
 // ChunkLen, into rows. It must return the same rows at every call, and may be
 // called by several readers at once.
-type Fault[T any] func(first uint32, rows *[ChunkLen]T)
+type Fault[T any] func(first uint32, rows []T)
 
 // Table is a growing sequence of records with a single writer. Freeze returns an
 // immutable snapshot for readers; the next write to a chunk then copies it. The
@@ -49,7 +77,7 @@ type Table[T any] struct {
 // Frozen is an immutable sequence of records, shared without locks. A chunk that
 // is not in memory is read by the Fault when it is first used.
 type Frozen[T any] struct {
-	root  []atomic.Pointer[chunk[T]]
+	root  []atomic.Pointer[T] // the chunks
 	n     uint32
 	fault Fault[T]
 	own   *ownChunks[T] // of a table, which keeps it; nil of a snapshot
@@ -58,13 +86,13 @@ type Frozen[T any] struct {
 // ownChunks are the chunks that a table has written since it was frozen.
 type ownChunks[T any] struct {
 	place  []uint32 // by chunk: its place in chunks plus one; 0: it is in the root
-	chunks []*chunk[T]
+	chunks []*T
 	of     []uint32 // the chunk at each place; a truncation may have dropped it
 }
 
 // Cold returns a sequence of n rows, none of which is in memory.
 func Cold[T any](n uint32, fault Fault[T]) Frozen[T] {
-	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunkCount(n)), n: n, fault: fault}
+	return Frozen[T]{root: make([]atomic.Pointer[T], chunkCount[T](n)), n: n, fault: fault}
 }
 
 // Thaw returns a table that starts with the rows of f, a snapshot. f does not change:
@@ -81,7 +109,9 @@ func Thaw[T any](f Frozen[T]) Table[T] {
 	return Table[T]{f}
 }
 
-func chunkCount(n uint32) int { return int((uint64(n) + chunkMask) >> chunkBits) }
+func chunkCount[T any](n uint32) int {
+	return int((uint64(n) + 1<<rowBits[T]() - 1) >> rowBits[T]())
+}
 
 // Len returns the number of rows.
 func (f *Frozen[T]) Len() uint32 { return f.n }
@@ -93,19 +123,18 @@ func (f *Frozen[T]) At(i uint32) *T {
 		panicRange(i, f.n)
 	}
 
-	// c is known not to be nil here, which saves a read of the chunk's header.
 	if o := f.own; o == nil {
-		if c := f.root[i>>chunkBits].Load(); c != nil {
-			return &c[i&chunkMask]
+		if c := f.root[i>>rowBits[T]()].Load(); c != nil {
+			return rowIn(c, i)
 		}
-	} else if place := o.place[i>>chunkBits]; place != 0 {
-		return &o.chunks[place-1][i&chunkMask]
+	} else if place := o.place[i>>rowBits[T]()]; place != 0 {
+		return rowIn(o.chunks[place-1], i)
 	}
-	return &f.findChunk(i >> chunkBits)[i&chunkMask]
+	return rowIn(f.findChunk(i>>rowBits[T]()), i)
 }
 
 // findChunk returns chunk i, and loads it if it is not in memory.
-func (f *Frozen[T]) findChunk(i uint32) *chunk[T] {
+func (f *Frozen[T]) findChunk(i uint32) *T {
 	if f.own != nil {
 		if place := f.own.place[i]; place != 0 {
 			return f.own.chunks[place-1]
@@ -114,11 +143,12 @@ func (f *Frozen[T]) findChunk(i uint32) *chunk[T] {
 	if c := f.root[i].Load(); c != nil {
 		return c
 	}
-	return f.loadInto(new(chunk[T]), f.fault, i)
+	return f.loadInto(newChunks[T](1), f.fault, i)
 }
 
 // Chunk returns the chunk of row i, which the caller must not change: the rows
-// from i &^ (ChunkLen - 1) on, ChunkLen of them except at the end of the table.
+// from i &^ (ChunkLen - 1) on, ChunkLen of them except at the end of the table. Chunks of
+// wide rows have fewer, and no one asks for them.
 func (f *Frozen[T]) Chunk(i uint32) []T {
 	if i >= f.n {
 		panicRange(i, f.n)
@@ -126,10 +156,10 @@ func (f *Frozen[T]) Chunk(i uint32) []T {
 	n := min(ChunkLen, f.n-i&^chunkMask)
 	if f.own == nil {
 		if c := f.root[i>>chunkBits].Load(); c != nil { // as in At
-			return c[:n]
+			return rowsIn(c)[:n]
 		}
 	}
-	return f.findChunk(i >> chunkBits)[:n]
+	return rowsIn(f.findChunk(i >> chunkBits))[:n]
 }
 
 // Warm loads every chunk into memory. It stops early when stop reports true.
@@ -138,7 +168,7 @@ func (f *Frozen[T]) Warm(stop func() bool) { f.WarmBy(f.fault, stop) }
 // WarmBy is Warm by another Fault of the same rows. It is asked for chunks in ascending
 // order, by one reader, so that it may go on from the chunk before.
 func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
-	var room []chunk[T]
+	var room []T
 	for i := range f.root {
 		if f.root[i].Load() != nil {
 			continue
@@ -148,10 +178,11 @@ func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
 		}
 
 		if len(room) == 0 {
-			room = make([]chunk[T], min(f.chunksTogether(), len(f.root)-i))
+			room = newChunks[T](min(f.chunksTogether(), len(f.root)-i))
 		}
-		f.loadInto(&room[0], fault, uint32(i))
-		room = room[1:]
+		chunk := room[:1<<rowBits[T]()]
+		f.loadInto(chunk, fault, uint32(i))
+		room = room[len(chunk):]
 	}
 }
 
@@ -184,20 +215,20 @@ func (f *Frozen[T]) isWarm() bool {
 	return true
 }
 
-// loadInto loads chunk i by a Fault; c is room for it.
-func (f *Frozen[T]) loadInto(c *chunk[T], fault Fault[T], i uint32) *chunk[T] {
+// loadInto loads chunk i by a Fault into rows.
+func (f *Frozen[T]) loadInto(rows []T, fault Fault[T], i uint32) *T {
 	// Another reader may load the same chunk; all use the one stored first.
-	fault(i<<chunkBits, (*[ChunkLen]T)(c))
-	if !f.root[i].CompareAndSwap(nil, c) {
+	fault(i<<rowBits[T](), rows)
+	if !f.root[i].CompareAndSwap(nil, &rows[0]) {
 		return f.root[i].Load()
 	}
-	return c
+	return &rows[0]
 }
 
 // Freeze returns the rows as they are now. It copies one pointer a chunk if any row was
 // written since the last time.
 func (t *Table[T]) Freeze() Frozen[T] {
-	if o := t.own; o != nil && (len(o.chunks) > 0 || len(t.root) != chunkCount(t.n)) {
+	if o := t.own; o != nil && (len(o.chunks) > 0 || len(t.root) != chunkCount[T](t.n)) {
 		t.root = t.joinedRoot()
 		for _, i := range o.of {
 			if int(i) < len(o.place) {
@@ -210,8 +241,8 @@ func (t *Table[T]) Freeze() Frozen[T] {
 }
 
 // joinedRoot returns a root with all chunks of the table.
-func (t *Table[T]) joinedRoot() []atomic.Pointer[chunk[T]] {
-	root := make([]atomic.Pointer[chunk[T]], chunkCount(t.n))
+func (t *Table[T]) joinedRoot() []atomic.Pointer[T] {
+	root := make([]atomic.Pointer[T], chunkCount[T](t.n))
 	for i := range min(len(root), len(t.root)) {
 		root[i].Store(t.root[i].Load())
 	}
@@ -229,21 +260,21 @@ func (t *Table[T]) Mut(i uint32) *T {
 	if i >= t.n {
 		panicRange(i, t.n)
 	}
-	return &t.ownChunk(i >> chunkBits)[i&chunkMask]
+	return rowIn(t.ownChunk(i>>rowBits[T]()), i)
 }
 
 // ownChunk returns chunk i for writing, copied if a snapshot may share it.
-func (t *Table[T]) ownChunk(i uint32) *chunk[T] {
+func (t *Table[T]) ownChunk(i uint32) *T {
 	if place := t.own.place[i]; place != 0 {
 		return t.own.chunks[place-1]
 	}
-	c := (*chunk[T])(slices.Clone(t.findChunk(i)[:])) // a new chunk would be cleared first
-	t.setChunk(i, c)
-	return c
+	c := slices.Clone(rowsIn(t.findChunk(i))) // a new chunk would be cleared first
+	t.setChunk(i, &c[0])
+	return &c[0]
 }
 
 // setChunk makes c chunk i.
-func (t *Table[T]) setChunk(i uint32, c *chunk[T]) {
+func (t *Table[T]) setChunk(i uint32, c *T) {
 	if t.own == nil {
 		t.own = new(ownChunks[T]) // the zero table
 	}
@@ -258,12 +289,12 @@ func (t *Table[T]) setChunk(i uint32, c *chunk[T]) {
 // Append adds a row and returns its index.
 func (t *Table[T]) Append(row T) uint32 {
 	i := t.n
-	if i&chunkMask == 0 {
-		t.setChunk(i>>chunkBits, new(chunk[T]))
+	if i&(1<<rowBits[T]()-1) == 0 {
+		t.setChunk(i>>rowBits[T](), &newChunks[T](1)[0])
 	}
 
 	t.n++
-	t.ownChunk(i >> chunkBits)[i&chunkMask] = row
+	*rowIn(t.ownChunk(i>>rowBits[T]()), i) = row
 	return i
 }
 
@@ -271,7 +302,7 @@ func (t *Table[T]) Append(row T) uint32 {
 func (t *Table[T]) Truncate(n uint32) {
 	t.n = n
 	if t.own != nil {
-		t.own.place = t.own.place[:chunkCount(n)]
+		t.own.place = t.own.place[:chunkCount[T](n)]
 	}
 }
 

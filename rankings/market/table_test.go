@@ -87,6 +87,42 @@ func TestTableShares(t *testing.T) {
 	f(true)
 }
 
+// TestWideRows: chunks of wide rows have fewer of them, so that a write copies less.
+func TestWideRows(t *testing.T) {
+	const n, rows = 3*ChunkLen + 5, 1 << wideBits
+	type wide struct {
+		number int
+		_      [wideRow]byte
+	}
+	fill := func(first uint32, rows []wide) {
+		for i := range rows {
+			rows[i].number = int(first) + i
+		}
+	}
+
+	frozen := Cold(n, fill)
+	frozen.Warm(func() bool { return false })
+	table := Thaw(frozen)
+	table.Mut(rows + 1).number = -1
+	table.Truncate(n - rows)
+	for i := n - rows; i < n; i++ {
+		table.Append(wide{number: i})
+	}
+
+	for i := range uint32(n) {
+		was, is := frozen.At(i), table.At(i)
+		if want := i/rows == 1 || i >= n-n%rows-rows; (was != is) != want {
+			t.Errorf("row %d was copied: %t; want %t", i, was != is, want)
+		}
+		if want := int(i); was.number != want || i != rows+1 && is.number != want {
+			t.Errorf("row %d was %d and is %d", i, was.number, is.number)
+		}
+	}
+	if got := table.At(rows + 1).number; got != -1 {
+		t.Errorf("the written row is %d", got)
+	}
+}
+
 // TestTableRandomly writes, appends, truncates and freezes in any order, and compares all
 // snapshots with copies of the rows.
 func TestTableRandomly(t *testing.T) {
@@ -151,7 +187,7 @@ func TestCold(t *testing.T) {
 	reads := 0
 	cold := func(n uint32) Frozen[int] {
 		reads = 0
-		return Cold(n, func(first uint32, rows *[ChunkLen]int) {
+		return Cold(n, func(first uint32, rows []int) {
 			reads++
 			for i := range rows {
 				rows[i] = int(first) + i
@@ -200,7 +236,7 @@ func TestWarmObjects(t *testing.T) {
 func warmObjects[T any](chunks uint32) float64 {
 	load := func(warm bool) float64 {
 		return testing.AllocsPerRun(5, func() {
-			f := Cold(chunks*ChunkLen, func(uint32, *[ChunkLen]T) {})
+			f := Cold(chunks*ChunkLen, func(uint32, []T) {})
 			f.Warm(func() bool { return !warm })
 		})
 	}
@@ -215,7 +251,7 @@ func TestThawLetsGo(t *testing.T) {
 		source := &[ChunkLen]int{3: 7}
 		watched := weak.Make(source)
 		read := func(from *[ChunkLen]int) Fault[int] {
-			return func(_ uint32, rows *[ChunkLen]int) { *rows = *from }
+			return func(_ uint32, rows []int) { copy(rows, from[:]) }
 		}
 		cold := Cold(2*ChunkLen, read(source))
 		for i := range rows {

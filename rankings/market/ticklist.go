@@ -55,7 +55,7 @@ func (t *TickLists) At(pool uint32) []TickRef {
 // them one after the other, and where each ends. It must return the same at every call,
 // and may be called by several readers at once.
 func ColdTickLists(n uint32, all func() (refs []TickRef, ends []uint32)) TickLists {
-	return TickLists{n: n, groups: Cold(groupCount(n), func(first uint32, rows *[ChunkLen]tickGroup) {
+	return TickLists{n: n, groups: Cold(groupCount(n), func(first uint32, rows []tickGroup) {
 		refs, ends := all()
 		for i := range rows {
 			rows[i].fill(refs, ends, (first+uint32(i))*groupPools)
