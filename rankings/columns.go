@@ -128,7 +128,7 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 	pause()
 
 	f := &columnBuilder{
-		st: st, prev: prev, pause: pause, ranker: takeRanker(st, pause),
+		st: st, prev: prev, pause: pause, ranker: takeRanker(st),
 		columns: &columns{
 			pool: pool, owner: owner, age: age, closedPnl: closedPnl,
 			sides: continueSteady(&old.sides, 2*st.Pools.Len()),
@@ -154,12 +154,12 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 // that of most columns. One is enough, as of an orderBuilder.
 var spareRanker atomic.Pointer[value.Ranker]
 
-func takeRanker(st *market.State, pause func()) *value.Ranker {
+func takeRanker(st *market.State) *value.Ranker {
 	r := spareRanker.Swap(nil)
 	if r == nil {
-		return value.NewRanker(st, pause)
+		return value.NewRanker(st)
 	}
-	r.Restart(st, pause)
+	r.Restart(st)
 	return r
 }
 
@@ -201,6 +201,9 @@ func (f *columnBuilder) fillPools() {
 		}
 
 		f.comparePool(i, p)
+		if f.marks[i]&(movedPool|pricedPool) != 0 {
+			f.ranker.Prepare(i) // its rows are to be renewed
+		}
 		if i%market.ChunkLen == 0 {
 			f.pause()
 		}

@@ -72,7 +72,7 @@ func keptOf(deposit uint64) (kept value.Kept) {
 	ranker := value.NewRanker(&market.State{
 		Tokens: tokens.Freeze(), Prices: prices.Freeze(), Pools: pools.Freeze(), Ticks: ticks.Freeze(),
 		Positions: positions.Freeze(),
-	}, func() {})
+	})
 	var f value.Figures
 	ranker.Rank(0, &f)
 	ranker.Keep(&kept)

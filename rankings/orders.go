@@ -20,7 +20,8 @@ type orderBuilder struct {
 	keys     []uint64  // by place
 	perYear  []float64 // of the ages of open positions, by place
 	byIndex  []uint64  // keys of pools, by index
-	places   []uint32  // places that are in the order
+	places   []uint32  // places that are in the order, and in others like it
+	placesOf orderID   // one of these; orderCount: none of the same rows
 	ids      []uint32  // the finished order
 	byStatus []uint32  // rows, when they are of positions
 	bases    baseFinder
@@ -62,9 +63,6 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 	}
 
 	if ids = o.repair(id); ids != nil {
-		if !id.ofClosed() {
-			o.choosePlaces(id) // for the orders after it
-		}
 		o.pause()
 		return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
 	}
@@ -131,22 +129,24 @@ func (o *orderBuilder) chooseRows(id orderID) {
 		o.rows = o.rowsByStatus(true)
 	case poolTVL:
 		o.rows = o.view.columns.pools
-	}
-}
-
-// choosePlaces sets places at the first of the orders that have the same ones.
-func (o *orderBuilder) choosePlaces(id orderID) {
-	switch id {
-	case openAPR, openPnl, closedPnl, closedAge, poolTVL:
 	default:
 		return
 	}
+	o.placesOf = orderCount
+}
 
+// choosePlaces sets places, unless they are those of an order before it.
+func (o *orderBuilder) choosePlaces(id orderID) {
+	if o.placesOf < orderCount && o.placesOf.onlyValued() == id.onlyValued() {
+		return
+	}
+
+	o.placesOf = id
 	values := o.view.columns.value
 	o.places = slices.Grow(o.places[:0], len(o.rows))
 	inStrides(len(o.rows), o.pause, func(from, to int) {
 		for place := from; place < to; place++ {
-			if id != openAPR || market.Known(values[place]) && values[place] != 0 {
+			if !id.onlyValued() || market.Known(values[place]) && values[place] != 0 {
 				o.places = append(o.places, uint32(place))
 			}
 		}

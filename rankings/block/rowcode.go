@@ -153,10 +153,17 @@ func tallyOf(ids []uint32, places []int32, shift int) tally {
 // best returns the code with which the steps take the fewest bits, and how many.
 func (t *tally) best() (best rowCode, size int) {
 	size = 1 << 62
-	moved := t.lengths
+	moved, steps := t.lengths, 0
 	moved[0] = 0
+	for _, n := range t.lengths {
+		steps += n
+	}
 
 	for k := range maxSteps + 1 {
+		// A step takes k bits and one more at least.
+		if least := steps * (k + 1); min(least, least-t.lengths[0]*(k+1)+t.runBits) >= size {
+			break
+		}
 		c := t.code
 		c.k = k
 		if n := t.fit(&c, &moved) + t.runBits; n < size {
@@ -182,7 +189,7 @@ func (t *tally) fit(c *rowCode, lengths *[maxSteps + 1]int) (size int) {
 
 	// The steps with as many ones or more take one more bit, the rows fewer.
 	least, above := 1<<62, 0
-	for q := riceEscape - 1; q >= 0; q-- {
+	for q := riceEscape - 1; q >= 0 && above < least; q-- {
 		above += ones[q]
 		if n := above + t.literals*(q+1+c.width); n < least {
 			c.literal, least = q, n

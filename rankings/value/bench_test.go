@@ -100,7 +100,7 @@ func BenchmarkPositions(b *testing.B) {
 	b.ReportAllocs()
 	start := spent()
 	for b.Loop() {
-		ranker := NewRanker(st, func() {})
+		ranker := NewRanker(st)
 		for i := range uint32(n) {
 			ranker.Rank(i, &f)
 		}

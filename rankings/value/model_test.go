@@ -86,8 +86,8 @@ func TestPausesOfValue(t *testing.T) {
 		}
 	}
 
-	ranker := func(st *market.State, _ *world, pause func()) { NewRanker(st, pause) }
-	f("a ranker", strideViewed, ranker, 2) // tokens, pools
+	moved := func(st *market.State, _ *world, pause func()) { NewRanker(st).MovedPrices(st, pause) }
+	f("the prices that moved", strideMoved, moved, 1)
 	prices := func(st *market.State, w *world, pause func()) { Prices(st, &w.params, nil, pause) }
 	f("prices", strideLen, prices, pausedLoops)
 	between := func(st *market.State, w *world, pause func()) {
@@ -147,13 +147,13 @@ func TestRowsLeaveNothingBehind(t *testing.T) {
 		quarantineSome(st, w)
 
 		var used Figures
-		ranker := NewRanker(st, func() {})
+		ranker := NewRanker(st)
 		for i := range st.Positions.Len() {
 			used.Unrealizable = [2]bool{true, true}
 			used.PriceUnavailable = i%2 == 0
 			ranker.Rank(i, &used)
 			var fresh Figures
-			NewRanker(st, func() {}).Rank(i, &fresh)
+			NewRanker(st).Rank(i, &fresh)
 			if !sameFields(reflect.ValueOf(used), reflect.ValueOf(fresh)) {
 				t.Fatalf("seed %d row %d: %s; alone %s", seed, i, fmt.Sprintf("%+v", used), fmt.Sprintf("%+v", fresh))
 			}
@@ -185,7 +185,7 @@ func TestRenewedRows(t *testing.T) {
 		}
 		later.Pools = w.pools.Freeze()
 
-		old, renewed, fresh := NewRanker(st, func() {}), NewRanker(&later, func() {}), NewRanker(&later, func() {})
+		old, renewed, fresh := NewRanker(st), NewRanker(&later), NewRanker(&later)
 		for n := range st.Positions.Len() {
 			i := (n * 7) % st.Positions.Len()
 			p := st.Positions.At(i)
@@ -200,6 +200,7 @@ func TestRenewedRows(t *testing.T) {
 				renewed.Reclaim(i&^(market.ChunkLen-1), row, row, kept[:])
 			}
 			var got Results
+			renewed.Prepare(p.Pool)
 			renewed.Renew(i, p.Pool, &kept[0], &got)
 			fresh.Rank(i, &want)
 			if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want.Results())) {

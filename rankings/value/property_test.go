@@ -92,7 +92,7 @@ func TestEveryRowAddsUp(t *testing.T) {
 		st, w := scramble(seed)
 		var m Metrics
 		var f Figures
-		ranker := NewRanker(st, func() {})
+		ranker := NewRanker(st)
 		for i := range st.Positions.Len() {
 			Position(st, i, &m)
 			ranker.Rank(i, &f)
@@ -206,7 +206,7 @@ func TestRowsAllocateNothing(t *testing.T) {
 	st, _ := scramble(1)
 	var m Metrics
 	var f Figures
-	ranker := NewRanker(st, func() {})
+	ranker := NewRanker(st)
 	if n := testing.AllocsPerRun(10, func() {
 		for i := range st.Positions.Len() {
 			Position(st, i, &m)

@@ -10,22 +10,24 @@ import (
 // Ranker measures many positions of one State. Most of a row's cost is
 // waiting for memory, so the little that a row needs of its tokens and its
 // pool stands in two dense arrays, and what the other rows of its chunk need
-// is read with it. Making one costs a walk over pools and tokens; it is for
-// one goroutine, and for any order of rows, of which ascending is the fast one.
+// is read with it. It is for one goroutine, and for any order of rows, of which
+// ascending is the fast one.
 type Ranker struct {
-	st      *market.State
-	tokens  []tokenView
-	pools   []poolView
-	prices  []poolPrices
-	exits   []exitFlags
-	native  float64           // what the native currency is worth; Unknown
-	weiUsd  float64           // what a wei is
-	first   uint32            // row of the chunk at hand
-	chunk   []market.Position // its rows
-	around  [market.ChunkLen]surroundings
-	row     row
-	figures Figures // of renew
-	sink    uint64  // keeps the reads
+	st       *market.State
+	tokens   []tokenView // of those that are viewed
+	pools    []poolView  // of those that are prepared, as the next two
+	prices   []poolPrices
+	exits    []exitFlags
+	viewed   []bool            // by token
+	prepared []bool            // by pool
+	native   float64           // what the native currency is worth; Unknown
+	weiUsd   float64           // what a wei is
+	first    uint32            // row of the chunk at hand
+	chunk    []market.Position // its rows
+	around   [market.ChunkLen]surroundings
+	row      row
+	figures  Figures // of renew
+	sink     uint64  // keeps the reads
 }
 
 // tokenView is what an open row needs of a token.
@@ -62,10 +64,6 @@ type poolView struct {
 	quarantined bool
 }
 
-// strideViewed is how many views are made between two pauses. Each reads a few
-// records, which are hardly ever in the processor's cache.
-const strideViewed = 256
-
 // surroundings are the records that an open row is computed from.
 type surroundings struct {
 	pool         *market.Pool
@@ -76,45 +74,54 @@ func surroundingsOf(st *market.State, p *market.Position) surroundings {
 	return surroundings{st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
 }
 
-// NewRanker returns a Ranker over st at st.Prices. It calls pause every 100 µs or
-// so of work.
-func NewRanker(st *market.State, pause func()) *Ranker {
+// NewRanker returns a Ranker over st at st.Prices.
+func NewRanker(st *market.State) *Ranker {
 	r := new(Ranker)
-	r.Restart(st, pause)
+	r.Restart(st)
 	return r
 }
 
 // Restart makes r a Ranker over another State, as NewRanker does, in the memory that it has.
-func (r *Ranker) Restart(st *market.State, pause func()) {
+func (k *Ranker) Restart(st *market.State) {
 	tokens, pools := int(st.Tokens.Len()), int(st.Pools.Len())
-	*r = Ranker{
+	*k = Ranker{
 		st: st, row: row{st: st}, native: nativeUsd(st),
-		tokens: slices.Grow(r.tokens[:0], tokens)[:tokens], pools: slices.Grow(r.pools[:0], pools)[:pools],
-		prices: slices.Grow(r.prices[:0], pools)[:pools], exits: slices.Grow(r.exits[:0], pools)[:pools],
+		tokens: slices.Grow(k.tokens[:0], tokens)[:tokens], pools: slices.Grow(k.pools[:0], pools)[:pools],
+		prices: slices.Grow(k.prices[:0], pools)[:pools], exits: slices.Grow(k.exits[:0], pools)[:pools],
+		viewed: zeros(k.viewed, tokens), prepared: zeros(k.prepared, pools),
 	}
-	r.weiUsd = r.native / weiPerNative
+	k.weiUsd = k.native / weiPerNative
+}
 
-	for i := range r.tokens {
-		if i%strideViewed == 0 {
-			pause()
-		}
-		r.tokens[i] = viewToken(st, uint32(i))
+// Prepare makes what rows need of a pool, which Renew asks for. In a calm market few pools
+// have to be prepared, each of which reads a few records that are hardly ever in the
+// processor's cache.
+func (k *Ranker) Prepare(pool uint32) {
+	if k.prepared[pool] {
+		return
 	}
+	k.prepared[pool] = true
 
-	for i := range r.pools {
-		if i%strideViewed == 0 {
-			pause()
-		}
-		p := st.Pools.At(uint32(i))
-		sides := [2]*tokenView{&r.tokens[p.Currency0], &r.tokens[p.Currency1]}
-		r.pools[i] = viewPool(p, sides[0], sides[1])
-		r.prices[i], r.exits[i] = pricesOf(uint32(i), p, sides)
+	p := k.st.Pools.At(pool)
+	sides := [2]*tokenView{k.viewToken(p.Currency0), k.viewToken(p.Currency1)}
+	k.pools[pool] = viewPool(p, sides[0], sides[1])
+	k.prices[pool], k.exits[pool] = pricesOf(pool, p, sides)
+}
+
+// viewToken returns what rows need of a token.
+func (k *Ranker) viewToken(i uint32) *tokenView {
+	if !k.viewed[i] {
+		k.viewed[i], k.tokens[i] = true, viewToken(k.st, i)
 	}
+	return &k.tokens[i]
 }
 
 // Release forgets the State and keeps the memory for a Restart.
-func (r *Ranker) Release() {
-	*r = Ranker{tokens: r.tokens, pools: r.pools, prices: r.prices, exits: r.exits}
+func (k *Ranker) Release() {
+	*k = Ranker{
+		tokens: k.tokens, pools: k.pools, prices: k.prices, exits: k.exits,
+		viewed: k.viewed, prepared: k.prepared,
+	}
 }
 
 func viewToken(st *market.State, i uint32) tokenView {
@@ -166,6 +173,7 @@ func (k *Ranker) ReadAhead(i uint32, rows uint64) {
 		n := bits.TrailingZeros64(rest)
 		s, p := &k.around[n], &k.chunk[n]
 		*s = surroundings{}
+		k.Prepare(p.Pool)
 		at := &k.pools[p.Pool]
 		if !p.IsOpen() {
 			k.sink += uint64(at.tick)
