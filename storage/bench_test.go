@@ -139,7 +139,7 @@ func newBenchChain(pools, positions uint32) (*benchChain, *Cut) {
 		p, d, m := c.swap(i)
 		*c.pools.Mut(i), *c.days.Mut(i), *c.minutes.Mut(i) = p, d, m
 		c.stats.Append(c.poolStats())
-		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
+		ch.Ops.Add(ledger.PoolDays.Put(d))
 	}
 
 	for i := range positions {
@@ -207,7 +207,7 @@ func (c *benchChain) refresh(moved, leaves int) *Cut {
 		p, d, m := c.swap(i)
 		*c.pools.Mut(i), *c.days.Mut(i), *c.minutes.Mut(i) = p, d, m
 		*c.hours.Mut(i), *c.stats.Mut(i) = c.hour(i), c.poolStats()
-		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
+		ch.Ops.Add(ledger.PoolDays.Put(d))
 	}
 
 	ledger.Pools.SetChanged(ch, changed)

@@ -69,7 +69,8 @@ func TestUndosOfADamagedRow(t *testing.T) {
 // dayCut is a cut in which the running day of pool 0 changes to its present record
 // and which does something with the series of days.
 func (g *rig) dayCut(ops ...ledger.Op) *Cut {
-	ch := &ledger.Changes{Ops: ops}
+	ch := new(ledger.Changes)
+	ch.Ops.Add(ops...)
 	ledger.Days.SetChanged(ch, []uint32{0})
 	g.st.Head.Number++
 	g.freeze()

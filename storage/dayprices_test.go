@@ -18,7 +18,7 @@ func TestDayPrices(t *testing.T) {
 	cut := g.cut(1, false)
 	record := func(token, hour uint32, usd float64) {
 		p := ledger.HourPrice{Token: token, Usd: usd, OnlyPool: market.NoIndex}
-		cut.Changes.Ops = append(cut.Changes.Ops, ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
+		cut.Changes.Ops.Add(ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
 	}
 	const token, day = 900, 20_000
 	record(token, day*24-1, 1)                // the last hour of the day before
@@ -68,12 +68,12 @@ func TestPricesByHour(t *testing.T) {
 	const token = 900
 	for hour, usd := range map[uint32]float64{100: 1, 101: 2, 105: 3, 108: market.Unknown} {
 		p := ledger.HourPrice{Token: token, Usd: usd, OnlyPool: market.NoIndex}
-		cut.Changes.Ops = append(cut.Changes.Ops, ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
+		cut.Changes.Ops.Add(ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
 	}
 	for _, day := range []uint32{20, 22} {
 		e := market.TickDay{Pool: 7, Tick: -60, Day: day}
 		e.FeeGrowthOutside0X128[0] = uint64(day)
-		cut.Changes.Ops = append(cut.Changes.Ops, ledger.TickDays.Put(e))
+		cut.Changes.Ops.Add(ledger.TickDays.Put(e))
 	}
 	must(s.Commit(cut))
 

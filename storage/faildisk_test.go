@@ -264,7 +264,7 @@ func TestAnswersOnAFailingDisk(t *testing.T) {
 	must(err)
 	g := newRig(79, 1)
 	cut := g.cut(20, true)
-	put := func(op ledger.Op) { cut.Changes.Ops = append(cut.Changes.Ops, op) }
+	put := func(op ledger.Op) { cut.Changes.Ops.Add(op) }
 	for day := uint32(failingDay); day < failingDay+6; day++ {
 		for pool := range uint32(12) {
 			for hour := range uint32(market.HoursOfDay) {

@@ -68,9 +68,8 @@ func (w *writer) newestDays(cut *Cut) map[uint32]*market.PoolDay {
 	}
 
 	w.days = make(map[uint32]*market.PoolDay)
-	for i := range cut.Changes.Ops {
-		op := &cut.Changes.Ops[i]
-		d := ledger.PoolDays.Entry(op)
+	for op := range cut.Changes.Ops.All() {
+		d := ledger.PoolDays.Entry(&op)
 		switch {
 		case d == nil:
 		case op.Drop:

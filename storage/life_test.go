@@ -244,14 +244,14 @@ func reorganise(t *testing.T, seed uint64, reverts int) (done int) {
 }
 
 // sameHours compares the hours in a store with those that operations put.
-func sameHours(t *testing.T, s *Store, ops []ledger.Op) {
+func sameHours(t *testing.T, s *Store, ops ledger.Ops) {
 	t.Helper()
 	want := map[string]string{}
-	for i := range ops {
-		if h := ledger.PoolHours.Entry(&ops[i]); h != nil {
+	for op := range ops.All() {
+		if h := ledger.PoolHours.Entry(&op); h != nil {
 			want[string(seriesFor(ledger.PoolHours).appendKey(nil, 1, h))] = string(encode(nil, h, codePoolHour))
 		}
-		if h := ledger.TickHours.Entry(&ops[i]); h != nil {
+		if h := ledger.TickHours.Entry(&op); h != nil {
 			want[string(seriesFor(ledger.TickHours).appendKey(nil, 1, h))] = string(encode(nil, h, codeTickHour))
 		}
 	}

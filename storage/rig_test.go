@@ -254,7 +254,7 @@ func (g *rig) moveExits() (rows []uint32) {
 func (g *rig) putDays(ch *ledger.Changes) {
 	for _, i := range ledger.Days.Changed(ch) {
 		if d := withoutHour(*g.days.At(i)); g.next(4) > 0 {
-			ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
+			ch.Ops.Add(ledger.PoolDays.Put(d))
 			g.now.poolDays[[2]uint32{d.Pool, d.Day}] = d
 		}
 	}
@@ -284,24 +284,24 @@ func (g *rig) series(ch *ledger.Changes, n int) {
 		tx := filled[market.Transaction](g.next)
 		tx.Position, tx.Block, tx.LogIndex = g.below(5), g.next(50), g.below(4)
 		k := [3]uint64{uint64(tx.Position), tx.Block, uint64(tx.LogIndex)}
-		ch.Ops = append(ch.Ops, ledger.Transactions.Put(tx))
+		ch.Ops.Add(ledger.Transactions.Put(tx))
 		g.now.transactions[k] = tx
 		day := endedDay(g.next)
 		day.Pool, day.Day = g.below(5), 100+g.below(9)
-		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(day))
+		ch.Ops.Add(ledger.PoolDays.Put(day))
 		g.now.poolDays[[2]uint32{day.Pool, day.Day}] = day
 		tick := filled[market.TickDay](g.next)
 		tick.Pool, tick.Tick, tick.Day = g.below(5), int32(g.below(5))-2, 100+g.below(9)
-		ch.Ops = append(ch.Ops, ledger.TickDays.Put(tick))
+		ch.Ops.Add(ledger.TickDays.Put(tick))
 
 		g.now.tickDays[[3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)}] = tick
 		price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](g.next)}
 		price.Token = g.below(5)
 		price.Hour = 1000 + g.below(9)
-		ch.Ops = append(ch.Ops, ledger.HourPrices.Put(price))
+		ch.Ops.Add(ledger.HourPrices.Put(price))
 		g.now.hourPrices[[2]uint32{price.Token, price.Hour}] = price
 		if g.next(3) == 0 {
-			ch.Ops = append(ch.Ops, ledger.Transactions.Drop(tx), ledger.PoolDays.Drop(day),
+			ch.Ops.Add(ledger.Transactions.Drop(tx), ledger.PoolDays.Drop(day),
 				ledger.TickDays.Drop(tick), ledger.HourPrices.Drop(price))
 			delete(g.now.transactions, k)
 			delete(g.now.poolDays, [2]uint32{day.Pool, day.Day})

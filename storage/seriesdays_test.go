@@ -22,7 +22,7 @@ func TestOldHoursArePruned(t *testing.T) {
 		cut := g.cut(1, false)
 		for pool := range uint32(3) {
 			for hour := pool; hour < market.HoursOfDay; hour += 5 {
-				cut.Changes.Ops = append(cut.Changes.Ops,
+				cut.Changes.Ops.Add(
 					ledger.PoolHours.Put(market.PoolHour{Pool: pool, Day: day, Hour: hour, Tick: int32(day)}),
 					ledger.TickHours.Put(market.TickHour{Pool: pool, Tick: -int32(pool), Day: day, Hour: hour}))
 			}
@@ -75,10 +75,10 @@ func TestLastHours(t *testing.T) {
 		if last > 0 {
 			d.HourHigh, d.HourLow, d.HourVolumeUsd, d.HourFeesUsd = 4, 2, 30, 5
 		}
-		cut.Changes.Ops = append(cut.Changes.Ops, ledger.PoolDays.Put(d), ledger.TickDays.Put(
+		cut.Changes.Ops.Add(ledger.PoolDays.Put(d), ledger.TickDays.Put(
 			market.TickDay{Pool: 1, Day: day, Tick: -60, Hour: last, FeeGrowthOutside0X128: words(9)}))
 		for _, hour := range hours {
-			cut.Changes.Ops = append(cut.Changes.Ops,
+			cut.Changes.Ops.Add(
 				ledger.PoolHours.Put(market.PoolHour{Pool: 1, Day: day, Hour: hour}),
 				ledger.TickHours.Put(market.TickHour{Pool: 1, Day: day, Tick: -60, Hour: hour}))
 		}

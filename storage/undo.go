@@ -164,7 +164,9 @@ func (b *undoBasis) code(c *field.Coder, u *ledger.Undo) {
 func codeDrops(c *field.Coder, drops *ledger.Ops) {
 	n := c.Count("drops", drops.Len())
 	if !c.Read {
-		drops.Each(func(op ledger.Op) { codeOp(c, &op) })
+		for op := range drops.All() {
+			codeOp(c, &op)
+		}
 		return
 	}
 

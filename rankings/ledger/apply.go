@@ -38,7 +38,7 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 
 	// Each failed run blames one more pool, so there are at most as many runs as
 	// pools in the span, plus one.
-	ops := len(l.ops)
+	ops := l.ops.Len()
 	clear(l.blamed)
 	for {
 		l.beginSpan()
@@ -49,7 +49,7 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 		}
 
 		l.abandonSpan()
-		l.ops = l.ops[:ops]
+		l.ops.truncate(ops)
 		q, ok := l.blamePool(s, err)
 		if !ok {
 			return nil, fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)

@@ -197,7 +197,7 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 	}
 
 	entries := make(map[key]market.Transaction)
-	for _, op := range changes.Ops {
+	for op := range changes.Ops.All() {
 		if e := Transactions.Entry(&op); e != nil && !op.Drop {
 			entries[key{e.Block, e.LogIndex}] = *e
 		}

@@ -56,7 +56,7 @@ type Changes struct {
 	Rows [][]uint32
 
 	// Ops are in order: a later operation on the same key wins.
-	Ops []Op
+	Ops Ops
 
 	// UndoDrop are Undo.To of stored undos that were reverted or dropped, and UndoPut
 	// new ones. The drops come first, as another span with the same last block may

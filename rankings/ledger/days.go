@@ -17,7 +17,7 @@ func (l *Ledger) startDay(i uint32) {
 		Pool: i, Day: l.day,
 		Open: p.SqrtPriceX96, High: p.SqrtPriceX96, Low: p.SqrtPriceX96,
 	}
-	undoByDrop(l, PoolDays, market.PoolDay{Pool: i, Day: l.day})
+	undoByDrop(l, PoolDays, &market.PoolDay{Pool: i, Day: l.day})
 	l.touchDayRow(i, d)
 	l.touchHour(i, d)
 }
@@ -72,7 +72,7 @@ func (l *Ledger) endDay() {
 		} else {
 			entry.HourVolumeUsd, entry.HourFeesUsd = l.hourSums(l.st.Pools.At(i), d)
 		}
-		l.ops = append(l.ops, PoolDays.Put(entry))
+		put(&l.ops, PoolDays, &entry)
 		d.ForgetHour()
 	}
 }
@@ -82,7 +82,7 @@ func (l *Ledger) endDay() {
 func (l *Ledger) putRunningDay(c *Changes, i uint32) {
 	if entry := *l.st.Days.At(i); entry.Day == l.day {
 		entry.ForgetHour()
-		c.Ops = append(c.Ops, PoolDays.Put(entry))
+		put(&c.Ops, PoolDays, &entry)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestGasOfAnEntry(t *testing.T) {
 	apply(t, l, s)
 
 	var used []uint64
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		e := Transactions.Entry(&op)
 		if e == nil {
 			continue
@@ -102,7 +102,7 @@ func TestGasOfAnEntry(t *testing.T) {
 	s = strictSpan(l, others, moved(1e9))
 	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
 	apply(t, l, s)
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil && e.GasUsed != 301 {
 			t.Errorf("the only position of a transaction used %d of 301", e.GasUsed)
 		}
@@ -113,7 +113,7 @@ func TestGasOfAnEntry(t *testing.T) {
 	s.Blocks[0].Txs[0] = market.Tx{GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
 	apply(t, l, s)
 	var unknown []bool
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil {
 			if unknown = append(unknown, e.GasUnknown); e.GasUsed != 0 || !e.GasPrice.IsZero() || !e.GasWei.IsZero() {
 				t.Errorf("entry %d has gas without a receipt: %+v", len(unknown), *e)
@@ -132,7 +132,7 @@ func TestGasOfAnEntry(t *testing.T) {
 	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 1 << 63, GasPrice: clmath.U128{Hi: 2}}
 	apply(t, l, s)
 	most := clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil && e.GasWei != most {
 			t.Errorf("gas of more than 128 bits is %s; want %s", unsigned(e.GasWei), unsigned(most))
 		}

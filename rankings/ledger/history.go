@@ -151,8 +151,8 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m nftM
 	row.GasWei, _ = row.GasWei.Add(g.wei)
 	row.Entries++
 	l.st.Transactions++
-	l.ops = append(l.ops, Transactions.Put(t))
-	undoByDrop(l, Transactions, market.Transaction{
+	put(&l.ops, Transactions, &t)
+	undoByDrop(l, Transactions, &market.Transaction{
 		Position: i, Block: t.Block, LogIndex: t.LogIndex,
 	})
 }

@@ -46,8 +46,8 @@ func (l *Ledger) putHour(i uint32, d *market.PoolDay) {
 	h.VolumeUsd, h.FeesUsd = l.hourSums(p, d)
 	h.Amount0, h.Amount1 = principalOf(p, l.st.TickLists.At(i), &l.st.Ticks)
 
-	l.ops = append(l.ops, PoolHours.Put(h))
-	undoByDrop(l, PoolHours, market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})
+	put(&l.ops, PoolHours, &h)
+	undoByDrop(l, PoolHours, &market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})
 }
 
 // hourSums returns what the newest hour of a running day sums up.
@@ -74,6 +74,6 @@ func (l *Ledger) endTickHour(t *market.Tick) {
 	entry.FeeGrowthOutside0X128 = t.FeeGrowthOutside0X128
 	entry.FeeGrowthOutside1X128 = t.FeeGrowthOutside1X128
 
-	l.ops = append(l.ops, TickHours.Put(entry))
-	undoByDrop(l, TickHours, key)
+	put(&l.ops, TickHours, &entry)
+	undoByDrop(l, TickHours, &key)
 }

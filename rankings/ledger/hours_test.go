@@ -137,23 +137,23 @@ func TestEndedTickHours(t *testing.T) {
 			FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
 		}
 		l.endTickHour(&tick)
-		if len(l.ops) != puts || l.undoOps.Len() != drops {
-			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, len(l.ops), l.undoOps.Len(), puts, drops)
+		if l.ops.Len() != puts || l.undoOps.Len() != drops {
+			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, l.ops.Len(), l.undoOps.Len(), puts, drops)
 		}
 
 		key := market.TickHour{Pool: 3, Tick: -60, Day: day, Hour: last % market.HoursOfDay}
 		entry := key
 		entry.FeeGrowthOutside0X128, entry.FeeGrowthOutside1X128 = tick.FeeGrowthOutside0X128, tick.FeeGrowthOutside1X128
-		for _, op := range l.ops {
+		for op := range l.ops.All() {
 			if e := TickHours.Entry(&op); op.Drop || e == nil || *e != entry {
 				t.Errorf("hour %d: put %+v; want %+v", last, e, entry)
 			}
 		}
-		l.undoOps.Each(func(op Op) {
+		for op := range l.undoOps.All() {
 			if e := TickHours.Entry(&op); !op.Drop || e == nil || *e != key {
 				t.Errorf("hour %d: its undo is %+v of %+v; want that %+v is dropped", last, op, e, key)
 			}
-		})
+		}
 	}
 
 	f(now-1, 0, false, 1, 1)
@@ -190,7 +190,7 @@ func TestTickHoursOfSwaps(t *testing.T) {
 		s.Blocks[0].Time = s.Time
 		l.Changes()
 		apply(t, l, s)
-		for _, op := range l.Changes().Ops {
+		for op := range l.Changes().Ops.All() {
 			if e := TickHours.Entry(&op); e != nil && !op.Drop {
 				put = append(put, market.TickHour{Pool: e.Pool, Tick: e.Tick, Day: e.Day, Hour: e.Hour})
 				if e.FeeGrowthOutside0X128.IsZero() && e.FeeGrowthOutside1X128.IsZero() {
@@ -244,20 +244,23 @@ func TestEndedDays(t *testing.T) {
 		slot := Hours.add(l, market.HourBucket{Hour: bucket, Prev: market.NoIndex, VolumeUsd: 40, FeesUsd: 4})
 		Pools.edit(l, 0).LastHour = slot
 		*Days.edit(l, 0) = market.PoolDay{Day: day, EventHour: 6, HourHigh: 3, HourLow: 2, Swaps: 9}
-		l.ops = nil
+		l.ops = Ops{}
 		l.endDay()
 
-		got := PoolDays.Entry(&l.ops[len(l.ops)-1])
-		if len(l.ops) != 1 || got == nil || got.EventHour != want.EventHour || got.HourHigh != want.HourHigh ||
+		var got *market.PoolDay
+		for op := range l.ops.All() {
+			got = PoolDays.Entry(&op)
+		}
+		if l.ops.Len() != 1 || got == nil || got.EventHour != want.EventHour || got.HourHigh != want.HourHigh ||
 			got.HourLow != want.HourLow || got.HourVolumeUsd != want.HourVolumeUsd || got.HourFeesUsd != want.HourFeesUsd ||
 			got.Swaps != 9 || got.Day != day {
-			t.Errorf("%s: %d operations, the day is put as %+v; want %+v", name, len(l.ops), got, want)
+			t.Errorf("%s: %d operations, the day is put as %+v; want %+v", name, l.ops.Len(), got, want)
 		}
 		if d := l.st.Days.At(0); d.EventHour != 0 || d.HourHigh != 0 || d.HourLow != 0 || d.Swaps != 9 {
 			t.Errorf("%s: the pool's day is %+v", name, *d)
 		}
-		l.ops, l.day = nil, day+1
-		if l.endDay(); len(l.ops) != 0 {
+		l.ops, l.day = Ops{}, day+1
+		if l.endDay(); l.ops.Len() != 0 {
 			t.Errorf("%s: a day is ended twice", name)
 		}
 	}

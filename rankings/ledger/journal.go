@@ -213,6 +213,6 @@ func (l *Ledger) Changes() *Changes {
 		l.putRunningDay(c, i)
 	}
 
-	l.ops, l.droppedUndos, l.storedUndos = nil, nil, len(l.undos)
+	l.ops, l.droppedUndos, l.storedUndos = Ops{}, nil, len(l.undos)
 	return c
 }

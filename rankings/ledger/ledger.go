@@ -42,7 +42,7 @@ type Ledger struct {
 
 	quarantined int // number of pools
 
-	ops          []Op     // since the last Changes
+	ops          Ops      // since the last Changes
 	undos        []*Undo  // oldest first
 	storedUndos  int      // how many of undos an earlier Changes returned
 	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since

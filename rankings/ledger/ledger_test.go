@@ -239,7 +239,7 @@ func TestGasUsd(t *testing.T) {
 	if usd := l.gasUsd(clmath.U128{Lo: 1e15}); usd != 2 {
 		t.Errorf("a thousandth costs %v; want 2", usd)
 	}
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil && (e.NativeUsd != 2000 || e.GasWei.Lo != 1e15) {
 			t.Errorf("the transaction says that the native currency is worth %v, and that it cost %d wei", e.NativeUsd, e.GasWei.Lo)
 		}

@@ -65,7 +65,7 @@ func (w *world) step() *step {
 	}
 
 	w.beginSpan()
-	ops, written := len(w.ops), slices.Clone(w.writtenTicks)
+	ops, written := w.ops.Len(), slices.Clone(w.writtenTicks)
 	w.addTokens(s.span.Tokens)
 	if s.hour != 0 {
 		w.advanceClock(int64(s.hour) * market.Hour)
@@ -83,7 +83,8 @@ func (w *world) step() *step {
 	}
 
 	w.abandonSpan()
-	w.ops, w.writtenTicks = w.ops[:ops], written
+	w.ops.truncate(ops)
+	w.writtenTicks = written
 	binary.BigEndian.PutUint64(s.span.Hash[:], w.r.Uint64()|1)
 	return s
 }

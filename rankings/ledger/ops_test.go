@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -20,13 +21,13 @@ func mixedOps(n int) (all []Op) {
 }
 
 // TestOpsKeepOrder: operations come back as they were added, also from a copy after the
-// original was used again.
+// original was used again, and those that stay when the last are removed.
 func TestOpsKeepOrder(t *testing.T) {
 	var ops Ops
 	f := func(o *Ops, want []Op) {
 		t.Helper()
 		var got []Op
-		o.Each(func(op Op) { got = append(got, op) })
+		got = slices.AppendSeq(got, o.All())
 		if o.Len() != len(want) || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d operations %+v; want %+v", o.Len(), got, want)
 		}
@@ -34,21 +35,25 @@ func TestOpsKeepOrder(t *testing.T) {
 
 	f(&ops, nil)
 	f(new(ops.clone()), nil)
-	first := mixedOps(3)
-	for _, op := range first {
-		ops.Add(op)
-	}
+	first := mixedOps(5 * entriesPerBlock / 2)
+	ops.Add(first...)
 	f(&ops, first)
 
 	kept := ops.clone()
 	ops.reset()
 	f(&ops, nil)
 	second := []Op{HourPrices.Put(HourEntry{HourPrice{Token: 5}, 10}), PoolDays.Drop(market.PoolDay{Pool: 4})}
-	for _, op := range second {
-		ops.Add(op)
-	}
+	ops.Add(second...)
 	f(&ops, second)
 	f(&kept, first)
+
+	for n := len(first); n >= 0; n -= 7 {
+		kept.truncate(n)
+		f(&kept, first[:n])
+	}
+	kept.truncate(0)
+	kept.Add(second...)
+	f(&kept, second)
 }
 
 // TestOpsHaveFewObjects: an undo that is kept has as many objects for a thousand
@@ -56,9 +61,7 @@ func TestOpsKeepOrder(t *testing.T) {
 func TestOpsHaveFewObjects(t *testing.T) {
 	f := func(n int) float64 {
 		var ops Ops
-		for _, op := range mixedOps(n) {
-			ops.Add(op)
-		}
+		ops.Add(mixedOps(n)...)
 		return testing.AllocsPerRun(10, func() { ops.clone() })
 	}
 

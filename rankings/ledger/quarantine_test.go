@@ -190,7 +190,7 @@ func TestQuarantinedPositions(t *testing.T) {
 	s := strictSpan(l, noID, other)
 	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
 	apply(t, l, s)
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil && e.Block == l.Head().Number && e.GasUsed != 301 {
 			t.Errorf("the only position of a transaction used %d of 301", e.GasUsed)
 		}

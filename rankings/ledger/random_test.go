@@ -110,7 +110,7 @@ func refuse(t *testing.T, w *world, s *step) {
 				continue
 			}
 
-			before, ops := w.Freeze(), len(w.ops)
+			before, ops := w.Freeze(), w.ops.Len()
 			s.span.Strict = true
 			err := s.apply(w.Ledger)
 			s.span.Strict = false
@@ -122,7 +122,7 @@ func refuse(t *testing.T, w *world, s *step) {
 				t.Fatalf("the ledger names another log: %s", m)
 			}
 			sameState(t, w.Freeze(), before)
-			for _, op := range w.ops[ops:] { // the days of ticks before it may have been put
+			for _, op := range slices.Collect(w.ops.All())[ops:] { // the days of ticks before it may have been put
 				if op.Drop || TickDays.Entry(&op) == nil {
 					t.Fatalf("a refused span left an operation on a series: %+v", op.Entry)
 				}

@@ -44,7 +44,7 @@ func TestPricesAreRecorded(t *testing.T) {
 	apply(t, l, strictSpan(l, moved(-1e9)))
 
 	entries := 0
-	for _, op := range l.Changes().Ops {
+	for op := range l.Changes().Ops.All() {
 		if e := Transactions.Entry(&op); e != nil {
 			if entries++; e.Price0Usd != 5 || e.Price1Usd != 0.25 {
 				t.Errorf("the history has prices %v and %v; want 5 and 0.25", e.Price0Usd, e.Price1Usd)
@@ -121,7 +121,7 @@ func checkStable(t *testing.T, token uint32) {
 	l.Changes()
 
 	ops := func() (written, dropped int) {
-		for _, op := range l.Changes().Ops {
+		for op := range l.Changes().Ops.All() {
 			e := HourPrices.Entry(&op)
 			switch {
 			case e == nil:

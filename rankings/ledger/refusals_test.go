@@ -376,11 +376,11 @@ func TestUndoOfClearedTick(t *testing.T) {
 	apply(t, l, strictSpan(l, change, back))
 
 	undo := l.undos[len(l.undos)-1]
-	undo.Drops.Each(func(op Op) {
+	for op := range undo.Drops.All() {
 		if day, ok := op.Entry.(*market.TickDay); ok {
 			t.Errorf("the undo drops %+v", *day)
 		}
-	})
+	}
 }
 
 // TestHourAnnouncedTwice: of an hour announced twice the later record counts, and a
@@ -404,7 +404,7 @@ func TestHourAnnouncedTwice(t *testing.T) {
 
 	// last is the newest operation on the record of the hour.
 	last := func() (newest Op) {
-		for _, op := range l.Changes().Ops {
+		for op := range l.Changes().Ops.All() {
 			if e := HourPrices.Entry(&op); e != nil && e.Token == 1 && e.Hour == hour {
 				newest = op
 			}

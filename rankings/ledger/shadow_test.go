@@ -31,7 +31,7 @@ func (s *shadow) take(l *Ledger) {
 		t.(testTable).take(s, c, st)
 	}
 
-	for _, op := range c.Ops {
+	for op := range c.Ops.All() {
 		s.op(op)
 	}
 

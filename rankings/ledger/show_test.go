@@ -101,7 +101,7 @@ func name(a market.Address) string {
 
 // seriesText drains the ledger and prints the operations of a kind.
 func (s *scripted) seriesText(kind string) (lines []string) {
-	s.ops = append(s.ops, s.Changes().Ops...)
+	s.ops = slices.AppendSeq(s.ops, s.Changes().Ops.All())
 	rest := s.ops[:0]
 	for _, op := range s.ops {
 		line := opText(op)

@@ -120,10 +120,7 @@ func (s Series[E]) Index() int { return s.index }
 
 // Put returns the operation that writes an entry, replacing one with the same
 // key.
-func (s Series[E]) Put(entry E) Op { return s.putAt(&entry) }
-
-// putAt is Put of an entry that does not change any more.
-func (s Series[E]) putAt(entry *E) Op { return Op{Series: s.index, Entry: entry} }
+func (s Series[E]) Put(entry E) Op { return Op{Series: s.index, Entry: &entry} }
 
 // Drop returns the operation that deletes the entry with the key of key; its other
 // fields are ignored.

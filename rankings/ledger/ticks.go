@@ -62,7 +62,7 @@ func (l *Ledger) clearTick(slot uint32) {
 	}
 	l.endTickHour(t)
 	if t.LastDay() == l.day {
-		l.ops = append(l.ops, TickDays.Drop(market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day}))
+		drop(&l.ops, TickDays, &market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day})
 	}
 
 	l.tickRefs.remove(t.Pool, t.Tick)
@@ -88,7 +88,8 @@ func (l *Ledger) writeTickDays() {
 			continue // it was reverted
 		}
 		if t := l.st.Ticks.At(slot); t.Pool != market.NoIndex { // else it was cleared
-			l.ops = append(l.ops, TickDays.Put(tickDay(t)))
+			entry := tickDay(t)
+			put(&l.ops, TickDays, &entry)
 		}
 	}
 	l.writtenTicks, l.writtenBefore = l.writtenTicks[:0], 0
@@ -105,7 +106,7 @@ func (l *Ledger) dropTickDays() {
 	slices.Sort(written)
 	for _, slot := range slices.Compact(written) {
 		if t := l.st.Ticks.At(slot); t.Pool != market.NoIndex {
-			undoByDrop(l, TickDays, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
+			undoByDrop(l, TickDays, &market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
 		}
 	}
 }
@@ -126,7 +127,8 @@ func (l *Ledger) undoTickDays() {
 	saved := Ticks.in(l).saved
 	for i := range saved {
 		if t := &saved[i].Row; t.LastDay() == day {
-			undoByPut(l, TickDays, tickDay(t))
+			entry := tickDay(t)
+			undoByPut(l, TickDays, &entry)
 		}
 	}
 }

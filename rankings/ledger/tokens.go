@@ -55,31 +55,29 @@ func (l *Ledger) recordStable(token uint32) {
 	t := Tokens.edit(l, token)
 	t.HourAt = market.HourOf(l.time)
 	entry := HourEntry{HourRecord(token, t), t.HourAt}
-	undoByDrop(l, HourPrices, entry)
-	l.ops = append(l.ops, HourPrices.Put(entry))
+	undoByDrop(l, HourPrices, &entry)
+	put(&l.ops, HourPrices, &entry)
 }
 
 // applyHour sets the tokens' price records, which hold until the next record of
 // the token. Of an hour announced twice the later record counts.
 func (l *Ledger) applyHour(h *hourRecord) {
-	entries := make([]HourEntry, len(h.prices)) // one object, since there are many of them
 	for i := range h.prices {
 		p := &h.prices[i]
 		t := Tokens.edit(l, p.Token)
 
 		// The undo puts back the record that is overwritten, or none.
 		if t.HourAt == h.hour {
-			undoByPut(l, HourPrices, HourEntry{HourRecord(p.Token, t), h.hour})
+			undoByPut(l, HourPrices, &HourEntry{HourRecord(p.Token, t), h.hour})
 		} else {
-			undoByDrop(l, HourPrices, HourEntry{HourPrice{Token: p.Token}, h.hour})
+			undoByDrop(l, HourPrices, &HourEntry{HourPrice{Token: p.Token}, h.hour})
 		}
 
 		t.HourUsd, t.HourAt, t.HourAsOf, t.HourOnlyPool = p.Usd, h.hour, p.AsOf, p.OnlyPool
 		t.HourMarkets, t.HourSource, t.HourReason = p.Markets, p.Source, p.Reason
 		t.HourCorroborated, t.HourExitUsd = p.Corroborated, p.ExitUsd
 		t.PriceLostAt, t.TrustLostAt = p.PriceLostAt, p.TrustLostAt
-		entries[i] = HourEntry{*p, h.hour}
-		l.ops = append(l.ops, HourPrices.putAt(&entries[i]))
+		put(&l.ops, HourPrices, &HourEntry{*p, h.hour})
 	}
 
 	for _, held := range h.pools {

@@ -26,15 +26,15 @@ func (l *Ledger) keepUndo(s *market.Span) {
 
 // undoByDrop and undoByPut add an operation to the undo of the present span. For a final
 // span they do nothing, which saves garbage while a chain catches up.
-func undoByDrop[E any](l *Ledger, s Series[E], key E) { addUndoOp(l, s, true, key) }
-
-func undoByPut[E any](l *Ledger, s Series[E], entry E) { addUndoOp(l, s, false, entry) }
-
-func addUndoOp[E any](l *Ledger, s Series[E], drop bool, entry E) {
+func undoByDrop[E any](l *Ledger, s Series[E], key *E) {
 	if !l.final {
-		l.undoOps.tag(s.index, drop)
-		list := l.undoOps.entries[s.index].(*entriesOf[E])
-		list.all = append(list.all, entry)
+		drop(&l.undoOps, s, key)
+	}
+}
+
+func undoByPut[E any](l *Ledger, s Series[E], entry *E) {
+	if !l.final {
+		put(&l.undoOps, s, entry)
 	}
 }
 
@@ -64,7 +64,9 @@ func (l *Ledger) Revert() error {
 
 	u := l.undos[n-1]
 	l.applyUndo(u)
-	u.Drops.Each(func(op Op) { l.ops = append(l.ops, op) })
+	for op := range u.Drops.All() {
+		l.ops.Add(op)
+	}
 	l.undos = l.undos[:n-1]
 	if l.storedUndos == n {
 		l.storedUndos--
