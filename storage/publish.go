@@ -275,7 +275,7 @@ func (w *writer) dropTails(next *head) {
 // writeChanges writes the ledger's changes other than rows: series and undos.
 func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 	for op := range ch.Ops.All() {
-		allSeries[op.Series].writeOp(w, &op)
+		allSeries[op.Series].writeOp(w, op)
 	}
 	for _, to := range ch.UndoDrop {
 		w.deleteKey(appendNumber(w.key[:0], w.chain, kindUndo, to))

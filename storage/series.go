@@ -28,7 +28,7 @@ var allSeries = []anySeries{
 type anySeries interface {
 	about() *seriesLayout
 	// writeOp puts or deletes the entry of an operation.
-	writeOp(w *writer, op *ledger.Op)
+	writeOp(w *writer, op ledger.Op)
 	// code walks the fields of an operation inside an undo.
 	code(c *field.Coder, op *ledger.Op)
 	// checkRecord returns an error if value is no record of the series.
@@ -90,8 +90,8 @@ func (s *series[E]) decode(key []byte, k *bigEndian, c *field.Coder, entry *E) {
 	s.record(c, entry)
 }
 
-func (s *series[E]) writeOp(w *writer, op *ledger.Op) {
-	entry := s.ledger.Entry(op)
+func (s *series[E]) writeOp(w *writer, op ledger.Op) {
+	entry := s.ledger.Entry(&op)
 	w.walk.buf = appendKind(w.key[:0], w.chain, s.kind)
 	s.key(&w.walk, entry)
 	if op.Drop {
