@@ -35,7 +35,7 @@ func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 	n := int(st.Pools.Len())
 	k.others = zeros(k.others, n)
 	if p.LoneHolder == 0 {
-		k.holders = nil
+		k.holders, k.ranges = nil, poolRanges{}
 		return k.others
 	}
 
@@ -57,11 +57,35 @@ func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 	return k.others
 }
 
-// listRows lists the rows of a State that are not listed yet.
+// listRows lists the rows of a State that are not listed yet, or changed.
 func (k *Pricer) listRows(st *market.State) {
-	pools := int(st.Pools.Len())
-	k.positions.extend(pools, st.Positions.Len(), func(i uint32) uint32 { return st.Positions.At(i).Pool })
-	k.nonNFT.extend(pools, st.NonNFT.Len(), func(i uint32) uint32 { return st.NonNFT.At(i).Pool })
+	k.ranges.update(st)
+
+	n := st.NonNFT.Len()
+	k.cutSenders(n)
+	k.nonNFT.extend(int(st.Pools.Len()), n, func(i uint32) uint32 { return st.NonNFT.At(i).Pool })
+	for i := uint32(len(k.senderOf)); i < n; i++ {
+		k.senderOf = append(k.senderOf, k.numberOf(&st.NonNFT.At(i).Sender))
+	}
+}
+
+// numberOf returns the number of a sender, one that no other has.
+func (k *Pricer) numberOf(sender *market.Address) uint32 {
+	number, ok := k.senders[*sender]
+	if !ok {
+		if k.senders == nil {
+			k.senders = make(map[market.Address]uint32)
+		}
+		number = uint32(len(k.senders))
+		k.senders[*sender] = number
+	}
+	return number
+}
+
+// cutSenders removes the rows of State.NonNFT from n on.
+func (k *Pricer) cutSenders(n uint32) {
+	k.nonNFT.cut(n)
+	k.senderOf = k.senderOf[:min(int(n), len(k.senderOf))]
 }
 
 // rangeAround returns the ticks between which the price of a pool can move and be in the
@@ -115,33 +139,16 @@ func (k *Pricer) othersIn(st *market.State, pool uint32) uint8 {
 // owner of positions or another sender; the number says only whether two are the same.
 func (k *Pricer) appendShares(st *market.State, pool uint32) {
 	tick := st.Pools.At(pool).Tick
-	k.closed = k.closed[:0]
-	for _, i := range k.positions.rowsOf(pool) {
-		p := st.Positions.At(i)
-		switch {
-		case !p.IsOpen():
-			k.closed = append(k.closed, i)
-		case p.TickLower <= tick && tick < p.TickUpper:
-			k.shares = append(k.shares, share{uint64(p.Owner), approx128(p.Liquidity())})
+	for i := range k.ranges.of[pool] {
+		if r := &k.ranges.of[pool][i]; r.lower <= tick && tick < r.upper {
+			k.shares = append(k.shares, share{uint64(r.owner), r.liquidity})
 		}
 	}
-	k.positions.leave(pool, k.closed) // until Forget names them
 
 	const sender = 1 << 32 // beside the owners
-	clear(k.senders)
 	for _, i := range k.nonNFT.rowsOf(pool) {
-		d := st.NonNFT.At(i)
-		if d.TickLower > tick || tick >= d.TickUpper {
-			continue
+		if d := st.NonNFT.At(i); d.TickLower <= tick && tick < d.TickUpper {
+			k.shares = append(k.shares, share{sender + uint64(k.senderOf[i]), approx128(d.Liquidity)})
 		}
-		id, ok := k.senders[d.Sender]
-		if !ok {
-			if k.senders == nil {
-				k.senders = make(map[market.Address]uint64)
-			}
-			id = sender + uint64(len(k.senders))
-			k.senders[d.Sender] = id
-		}
-		k.shares = append(k.shares, share{id, approx128(d.Liquidity)})
 	}
 }

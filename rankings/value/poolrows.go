@@ -1,9 +1,6 @@
 package value
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // poolRows finds the rows of a table by their pool, which never changes. The rows of a
 // pool form a list, newest first:
@@ -11,15 +8,12 @@ import (
 //	newest  by pool  [3 0 5]      older  by row  [0 0 1 0 2]
 //	pool 0: row 2, row 0          pool 2: row 4, row 1
 //
-// Numbers are those of rows plus one; 0 ends a list. A row that is not asked for any more
-// can be taken out of its list, and be put back. It costs 4 bytes a row.
+// Numbers are those of rows plus one; 0 ends a list. It costs 4 bytes a row.
 type poolRows struct {
 	newest []uint32 // by pool
-	older  []uint32 // by row; unlisted: it is in no list
+	older  []uint32 // by row
 	found  []uint32 // scratch of rowsOf
 }
-
-const unlisted = math.MaxUint32
 
 // extend adds the rows that a table of so many has beyond those that are known.
 func (x *poolRows) extend(pools int, rows uint32, poolOf func(row uint32) uint32) {
@@ -55,27 +49,4 @@ func (x *poolRows) rowsOf(pool uint32) []uint32 {
 	}
 	slices.Reverse(x.found)
 	return x.found
-}
-
-// leave takes rows of a pool, ascending, out of its list. It costs one pass over the list.
-func (x *poolRows) leave(pool uint32, rows []uint32) {
-	at := &x.newest[pool]
-	for _, row := range slices.Backward(rows) {
-		for *at != row+1 {
-			at = &x.older[*at-1]
-		}
-		*at, x.older[row] = x.older[row], unlisted
-	}
-}
-
-// join puts a row of a pool back into its list, if it has left it.
-func (x *poolRows) join(pool, row uint32) {
-	if int(row) >= len(x.older) || x.older[row] != unlisted {
-		return
-	}
-	at := &x.newest[pool]
-	for *at > row {
-		at = &x.older[*at-1]
-	}
-	*at, x.older[row] = row+1, *at
 }

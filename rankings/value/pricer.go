@@ -10,18 +10,18 @@ import (
 // and changes with a pool, its ticks and the positions in it only: the depths of pools and
 // what the largest holder has of them. The zero value has none; it is for one goroutine.
 type Pricer struct {
-	depths    [][2]keptDepth // by pool and side
-	holders   []keptHolders  // by pool
-	positions poolRows       // of State.Positions, without those that were seen closed
-	nonNFT    poolRows       // of State.NonNFT
+	depths   [][2]keptDepth // by pool and side
+	holders  []keptHolders  // by pool
+	ranges   poolRanges
+	nonNFT   poolRows // of State.NonNFT
+	senderOf []uint32 // by row of State.NonNFT: the number of its sender
+	senders  map[market.Address]uint32
 
 	// Memory that is used again.
-	hour    Hour
-	others  []uint8   // by pool
-	met     [][2]bool // by pool and side
-	shares  []share
-	closed  []uint32 // positions
-	senders map[market.Address]uint64
+	hour   Hour
+	others []uint8   // by pool
+	met    [][2]bool // by pool and side
+	shares []share
 }
 
 // keptDepth is a depth and the price impact that it is of, never 0; 0: none is kept.
@@ -41,14 +41,14 @@ func (k *Pricer) Forget(pool, position uint32, liquidity bool) {
 		k.holders[pool] = keptHolders{}
 	}
 	if position != market.NoIndex {
-		k.positions.join(pool, position)
+		k.ranges.forget(position)
 	}
 }
 
 // Revert must be called when rows of st were taken away, before others stand there.
 func (k *Pricer) Revert(st *market.State) {
-	k.positions.cut(st.Positions.Len())
-	k.nonNFT.cut(st.NonNFT.Len())
+	k.ranges.cut(st.Positions.Len())
+	k.cutSenders(st.NonNFT.Len())
 }
 
 // spare is the solver that the last Pricer has left. Its memory is 10 MB at a million

@@ -191,47 +191,85 @@ func TestPricerCountsReopened(t *testing.T) {
 	}
 }
 
-// The rows of every pool are found after rows were taken away and others stand there, and
-// after some have left and come back.
+// The rows of every pool are found after rows were taken away and others stand there.
 func TestPoolRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	var x poolRows
 	var pools []uint32 // of the rows
-	var gone []bool    // of the rows: it is in no list
 	for range 300 {
 		if r.IntN(4) == 0 {
 			pools = pools[:r.IntN(len(pools)+1)]
-			gone = gone[:len(pools)]
 			x.cut(uint32(len(pools)))
 		}
 		for range r.IntN(20) {
-			pools, gone = append(pools, uint32(r.IntN(9))), append(gone, false)
+			pools = append(pools, uint32(r.IntN(9)))
 		}
 		x.extend(9, uint32(len(pools)), func(row uint32) uint32 { return pools[row] })
 
 		for pool := range uint32(9) {
-			var want, leave []uint32
+			var want []uint32
 			for i, p := range pools {
-				row := uint32(i)
-				if p != pool {
-					continue
-				}
-				if r.IntN(8) == 0 {
-					gone[row] = false
-					x.join(pool, row)
-				}
-				if gone[row] {
-					continue
-				}
-				want = append(want, row)
-				if r.IntN(8) == 0 {
-					gone[row], leave = true, append(leave, row)
+				if p == pool {
+					want = append(want, uint32(i))
 				}
 			}
 			if got := x.rowsOf(pool); !slices.Equal(got, want) {
 				t.Fatalf("pool %d has the rows %d; want %d", pool, got, want)
 			}
-			x.leave(pool, leave)
+		}
+	}
+}
+
+// The open positions of every pool are as in the State after positions have come, opened,
+// changed and closed, and after some were taken away and others stand there.
+func TestPoolRanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	const pools = 9
+	st := &market.State{}
+	var places market.Table[market.Pool]
+	for range pools {
+		places.Append(market.Pool{})
+	}
+	st.Pools = places.Freeze()
+
+	var x poolRanges
+	var positions market.Table[market.Position]
+	change := func(row uint32) {
+		p := positions.Mut(row)
+		p.Owner, p.TickLower, p.TickUpper = r.Uint32N(5), -r.Int32N(9), r.Int32N(9)
+		if p.SetLiquidity(clmath.U128{Lo: r.Uint64() | 1}); r.IntN(3) == 0 {
+			p.SetClose([2]market.ClosePrice{})
+		}
+	}
+
+	for range 300 {
+		if r.IntN(4) == 0 {
+			positions.Truncate(r.Uint32N(positions.Len() + 1))
+			x.cut(positions.Len())
+		}
+		for range r.IntN(20) {
+			change(positions.Append(market.Position{Pool: r.Uint32N(pools)}))
+		}
+		for range r.IntN(20) {
+			if n := positions.Len(); n > 0 {
+				row := r.Uint32N(n)
+				change(row)
+				x.forget(row)
+			}
+		}
+		st.Positions = positions.Freeze()
+		x.update(st)
+
+		var want [pools][]heldRange
+		for row := range positions.Len() {
+			if p := positions.At(row); p.IsOpen() {
+				want[p.Pool] = append(want[p.Pool], rangeOf(row, p))
+			}
+		}
+		for pool, ranges := range want {
+			if !slices.Equal(x.of[pool], ranges) {
+				t.Fatalf("pool %d has the ranges %+v; want %+v", pool, x.of[pool], ranges)
+			}
 		}
 	}
 }
