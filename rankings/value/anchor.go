@@ -120,7 +120,8 @@ func (s *solver) dropUnpegged(pools []uint32) {
 	all, cheap := map[uint32]float64{}, map[uint32]float64{}
 	for _, index := range pools {
 		for side := range 2 {
-			q := s.quoteOf(index, side, s.rawUsd[s.tokenOf(index, 1-side)])
+			s.first = s.appendQuote(s.first[:0], index, side, s.rawUsd[s.tokenOf(index, 1-side)])
+			q := &s.first[0]
 			if q.bar != market.ReasonNone {
 				continue
 			}
@@ -131,9 +132,8 @@ func (s *solver) dropUnpegged(pools []uint32) {
 		}
 	}
 
-	for i := range s.roles {
-		token := uint32(i)
-		if cheap[token] > all[token]/2 {
+	for i, role := range s.roles {
+		if token := uint32(i); role == stable && cheap[token] > all[token]/2 {
 			s.prices[i] = unpriced(market.ReasonNoMarket)
 			s.rawUsd[i] = market.Unknown
 		}
@@ -198,7 +198,7 @@ func (s *solver) anchorNative(pools []uint32) {
 			side = 1
 		}
 		if by := s.tokenOf(index, 1-side); s.prices[by].Anchor {
-			quotes = append(quotes, s.quoteOf(index, side, s.rawUsd[by]))
+			quotes = s.appendQuote(quotes, index, side, s.rawUsd[by])
 		}
 	}
 

@@ -21,7 +21,7 @@ func TestThresholdsOfAMarket(t *testing.T) {
 
 		s := w.solverOf()
 		s.priceAnchors()
-		q := s.quoteOf(pool, 0, 1/s.whole[w.usd])
+		q := s.appendQuote(nil, pool, 0, 1/s.whole[w.usd])[0]
 		if q.bar != reason || (q.usd > 0) != (reason == market.ReasonNone) {
 			t.Errorf("%s: %+v; want reason %d", name, q, reason)
 		}

@@ -57,7 +57,7 @@ func depthOf(st *market.State, index uint32, side int, impact float64) (d depth)
 	mark, end := root*math.Sqrt(1-impact/100), root*exitRoot
 	for liquidity := pool.Liquidity; next >= 0 && next < len(refs); next += step {
 		tick := st.Ticks.At(refs[next].Slot)
-		stop := min(max(rootOf(&tick.SqrtPriceX96, side), end), root)
+		stop := between(rootOf(&tick.SqrtPriceX96, side), end, root)
 		d.add(approx128(liquidity), root, stop, mark)
 		if stop == end {
 			break
@@ -77,8 +77,20 @@ func depthOf(st *market.State, index uint32, side int, impact float64) (d depth)
 func (d *depth) add(liquidity, root, stop, mark float64) {
 	d.reach += liquidity * (root - stop)
 	if root > mark {
-		d.room += liquidity * (1/max(stop, mark) - 1/root)
+		d.room += liquidity * (1/between(stop, mark, root) - 1/root)
 	}
+}
+
+// between returns what of low to high is nearest to x. None of them is NaN, which min and
+// max would ask for at the cost of half a tick.
+func between(x, low, high float64) float64 {
+	switch {
+	case x > high:
+		return high
+	case x < low:
+		return low
+	}
+	return x
 }
 
 // rootOf returns the square root of raw Q per raw T, T being the side sold.

@@ -221,7 +221,7 @@ func (s *solver) intermediateTokens(solved *solution) (tokens []uint32) {
 // against anchors alone.
 func (s *solver) explainThrough(token uint32, quotes []quote) PriceExplanation {
 	own := quotesOf(token, quotes, true)
-	s.prices[token] = s.resolvePrice(token, own)
+	s.resolvePrice(token, own)
 	return s.explainQuotes(token, own, s.selectQuotes(own, s.feed[s.st.Tokens.At(token).Address].Usd))
 }
 

@@ -1,10 +1,6 @@
 package value
 
-import (
-	"slices"
-
-	"tidemark/rankings/market"
-)
+import "tidemark/rankings/market"
 
 // closes are the distinct minute closes of a window and how many minutes each
 // one stood, ascending in price.
@@ -107,8 +103,17 @@ func weightedMedian(quotes []quote) float64 {
 // returns them: each as near as it has to be. An outlier of 0 percent keeps
 // all.
 func keepNear(quotes []quote, usd float64) []quote {
-	return slices.DeleteFunc(quotes, func(q quote) bool {
+	n := 0
+	for i := range quotes {
+		q := &quotes[i]
 		slack := usd * q.outlier / 100
-		return q.outlier != 0 && (q.usd < usd-slack || q.usd > usd+slack)
-	})
+		if q.outlier != 0 && (q.usd < usd-slack || q.usd > usd+slack) {
+			continue
+		}
+		if i > n {
+			quotes[n] = *q
+		}
+		n++
+	}
+	return quotes[:n]
 }

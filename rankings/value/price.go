@@ -149,9 +149,9 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 		switch {
 		case anchor0 && anchor1, !want(pool):
 		case anchor0:
-			s.first = append(s.first, s.quoteOf(i, 1, s.rawUsd[pool.Currency0]))
+			s.first = s.appendQuote(s.first, i, 1, s.rawUsd[pool.Currency0])
 		case anchor1:
-			s.first = append(s.first, s.quoteOf(i, 0, s.rawUsd[pool.Currency1]))
+			s.first = s.appendQuote(s.first, i, 0, s.rawUsd[pool.Currency1])
 		default:
 			s.between = append(s.between, i)
 		}
@@ -166,7 +166,7 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 		s.pauseAt(n)
 		for side := range 2 {
 			if by := s.rawUsd[s.tokenOf(i, 1-side)]; market.Known(by) {
-				s.sorted = append(s.sorted, s.quoteOf(i, side, by))
+				s.sorted = s.appendQuote(s.sorted, i, side, by)
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
 		n++
 		s.pauseAt(n)
 		if s.prices[token].Reason != market.ReasonBadDecimals && want(quotes) {
-			s.prices[token] = s.resolvePrice(token, quotes)
+			s.resolvePrice(token, quotes)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func (s *solver) priceByFeedOnly() {
 	for i := range s.prices {
 		s.pauseAt(i)
 		if p := &s.prices[i]; p.Source == market.SourceNone && p.Reason == market.ReasonNoMarket {
-			s.prices[i] = s.resolvePrice(uint32(i), nil)
+			s.resolvePrice(uint32(i), nil)
 		}
 	}
 }
@@ -218,10 +218,11 @@ func (s *solver) openSecondHop() {
 // resolvePrice makes one price of a token's quotes: the depth-weighted median, and
 // again the median of those that are near it. An answer of the feed stands
 // for the first median, and for the price when no market is near it.
-func (s *solver) resolvePrice(token uint32, quotes []quote) market.Price {
+func (s *solver) resolvePrice(token uint32, quotes []quote) {
 	s.lapses[token] = lapse{}
 	s.limitByBacking(quotes)
-	price := unpriced(missingReason(quotes))
+	price := &s.prices[token]
+	*price = unpriced(missingReason(quotes))
 	for i := range quotes {
 		price.ExitUsd += quotes[i].weight
 	}
@@ -231,11 +232,10 @@ func (s *solver) resolvePrice(token uint32, quotes []quote) market.Price {
 	if fed {
 		answer, fed = s.feed[s.st.Tokens.At(token).Address]
 	}
-	s.setPrice(token, &price, s.selectQuotes(quotes, answer.Usd))
+	s.setPrice(token, price, s.selectQuotes(quotes, answer.Usd))
 	if fed {
-		s.applyAnswer(token, &price, answer)
+		s.applyAnswer(token, price, answer)
 	}
-	return price
 }
 
 // selectQuotes returns the quotes that decide a price, ascending: the eligible ones
@@ -251,14 +251,16 @@ func (s *solver) selectQuotes(quotes []quote, answer float64) []quote {
 
 // appendEligible appends the quotes that may decide a price, ascending.
 func appendEligible(dst, quotes []quote) []quote {
-	for _, q := range quotes {
-		if q.bar == market.ReasonNone && q.weight > 0 {
-			dst = append(dst, q)
+	for i := range quotes {
+		if q := &quotes[i]; q.bar == market.ReasonNone && q.weight > 0 {
+			dst = append(dst, *q)
 		}
 	}
-	slices.SortFunc(dst, func(a, b quote) int {
-		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
-	})
+	if len(dst) > 1 { // most tokens have one market
+		slices.SortFunc(dst, func(a, b quote) int {
+			return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
+		})
+	}
 	return dst
 }
 

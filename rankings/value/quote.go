@@ -65,14 +65,19 @@ func (p *Params) barReason(pool *market.Pool, now int64) market.Reason {
 	return market.ReasonNone
 }
 
-// quoteOf asks a pool for the price of its token on a side, the other one
+// appendQuote asks a pool for the price of its token on a side, the other one
 // being worth byUsd per raw unit.
-//
-// The price is the 30-minute median's; how deep the market is, is measured
-// from where its price stands now.
-func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
+func (s *solver) appendQuote(dst []quote, index uint32, side int, byUsd float64) []quote {
+	dst = append(dst, quote{})
+	s.fillQuote(&dst[len(dst)-1], index, side, byUsd)
+	return dst
+}
+
+// fillQuote fills an empty quote. The price is the 30-minute median's; how deep the
+// market is, is measured from where its price stands now.
+func (s *solver) fillQuote(q *quote, index uint32, side int, byUsd float64) {
 	pool := s.st.Pools.At(index)
-	q := quote{pool: index, token: pool.Currency0, by: pool.Currency1}
+	q.pool, q.token, q.by = index, pool.Currency0, pool.Currency1
 	if side == 1 {
 		q.token, q.by = q.by, q.token
 	}
@@ -82,30 +87,29 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	q.outlier = p.Outlier
 	q.bar = p.barReason(pool, s.now)
 	if q.bar == market.ReasonQuarantined || q.bar == market.ReasonHookDelta {
-		return q // what could be sold there is not known
+		return // what could be sold there is not known
 	}
 	d := s.depthOf(index, side, p.MarketImpact)
 	q.reach = d.reach * byUsd
 	q.weight = q.reach
 	if q.bar != market.ReasonNone {
-		return q
+		return
 	}
 
 	spot := rootOf(&pool.SqrtPriceX96, side)
 	if d.room*spot*spot*byUsd < p.MarketUsd || q.reach < p.MarketUsd {
 		q.bar = market.ReasonThinMarket
-		return q
+		return
 	}
 	root := s.medianRoot(index, side)
 	if root == 0 {
 		q.bar = market.ReasonThinMarket
-		return q
+		return
 	}
 	q.usd = root * root * byUsd * s.whole[q.token]
 	if s.met != nil {
 		s.met[index][side] = true
 	}
-	return q
 }
 
 // depthOf returns the depth of a pool, from those that are kept if it is there.
