@@ -1,6 +1,7 @@
 package clmath
 
 import (
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -106,6 +107,28 @@ func TestMulDivUpAgainstBig(t *testing.T) {
 		if got := MulDivUp(&x, &y, &d); toBig(&got).Cmp(want) != 0 {
 			t.Fatalf("MulDivUp(%s, %s, %s) = %s; want %s", x.Dec(), y.Dec(), d.Dec(), got.Dec(), want)
 		}
+	}
+}
+
+func TestMulDivWordAgainstBig(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 9))
+	f := func(x U256, y, d uint64) {
+		t.Helper()
+		product := mul(toBig(&x), new(big.Int).SetUint64(y))
+		want, left := new(big.Int).QuoRem(product, new(big.Int).SetUint64(d), new(big.Int))
+		if got, rest := mulDivWord(&x, y, d); toBig(&got).Cmp(want) != 0 || rest != left.Uint64() {
+			t.Fatalf("mulDivWord(%s, %d, %d) = %s, %d; want %s, %s", x.Dec(), y, d, got.Dec(), rest, want, left)
+		}
+	}
+
+	f(U256{}, Pips, Pips)
+	f(maxU256, Pips, Pips)
+	f(maxU256, 0, 1)
+	f(maxU256, math.MaxUint64, math.MaxUint64)
+	for range 20_000 {
+		d := r.Uint64()>>r.IntN(64) | 1
+		f(random(r, 256), r.Uint64N(d)+1, d)
+		f(random(r, 190), r.Uint64(), d)
 	}
 }
 

@@ -20,6 +20,23 @@ func MulDiv(x, y, d *U256) (q U256) {
 	return q
 }
 
+// mulDivWord is MulDiv of words, with the remainder: one division for each word of x that
+// is not 0.
+func mulDivWord(x *U256, y, d uint64) (q U256, rest uint64) {
+	var n [5]uint64
+	n[0], n[1], n[2], n[3], n[4] = mulWord(x, y)
+	if rest = n[4]; rest >= d {
+		panic(fmt.Sprintf("BUG: %s * %d / %d does not fit 256 bits", x.Dec(), y, d))
+	}
+
+	for i := len(q) - 1; i >= 0; i-- {
+		if n[i]|rest != 0 {
+			q[i], rest = bits.Div64(rest, n[i], d)
+		}
+	}
+	return q, rest
+}
+
 // MulDivUp is MulDiv rounded up. The remainder x*y - q*d is below d, so its low
 // 256 bits tell whether it is 0.
 func MulDivUp(x, y, d *U256) U256 {

@@ -125,7 +125,7 @@ func (r *Replay) Finish(tick int32, liquidity U128) error {
 	}
 
 	// All input that is left belongs to this step.
-	kept := MulDiv(&r.inputLeft, &U256{uint64(Pips - r.fee)}, &U256{Pips})
+	kept, _ := mulDivWord(&r.inputLeft, uint64(Pips-r.fee), Pips)
 	var fee U256
 	fee.Sub(&r.inputLeft, &kept)
 	r.addFee(&r.inputLeft, &fee)
@@ -152,7 +152,7 @@ func (r *Replay) addFee(total, fee *U256) {
 	if r.protocolFee > 0 {
 		cut := *fee
 		if r.fee != r.protocolFee {
-			cut = MulDiv(total, &U256{uint64(r.protocolFee)}, &U256{Pips})
+			cut, _ = mulDivWord(total, uint64(r.protocolFee), Pips)
 		}
 		fee.Sub(fee, &cut)
 	}

@@ -18,7 +18,7 @@ func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool,
 	down := !sqrtPrice.Lt(target)
 
 	if exactIn {
-		less := MulDiv(left, &U256{uint64(Pips - fee)}, &U256{Pips})
+		less, _ := mulDivWord(left, uint64(Pips-fee), Pips)
 		amountIn = inputTo(sqrtPrice, target, liquidity, down)
 		if less.Lt(&amountIn) {
 			next = NextSqrtPriceFromInput(sqrtPrice, liquidity, &less, down)
@@ -63,7 +63,11 @@ func feeOnTop(amountIn *U256, fee uint32) U256 {
 	if fee == Pips {
 		return *amountIn
 	}
-	return MulDivUp(amountIn, &U256{uint64(fee)}, &U256{uint64(Pips - fee)})
+	extra, rest := mulDivWord(amountIn, uint64(fee), uint64(Pips-fee))
+	if rest > 0 {
+		extra.AddUint64(&extra, 1)
+	}
+	return extra
 }
 
 // NextSqrtPriceFromInput returns the price after amountIn, without its fee, was
