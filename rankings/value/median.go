@@ -110,10 +110,12 @@ func keepNear(quotes []quote, usd float64) []quote {
 		if q.outlier != 0 && (q.usd < usd-slack || q.usd > usd+slack) {
 			continue
 		}
+
 		if i > n {
 			quotes[n] = *q
 		}
 		n++
 	}
+
 	return quotes[:n]
 }
