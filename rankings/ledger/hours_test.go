@@ -271,6 +271,28 @@ func TestEndedDays(t *testing.T) {
 	f("without hours", day+1, hour, market.PoolDay{})
 }
 
+// TestAmountsOfUndos: an undo has the amounts of a day that was over before its span, and not
+// those of the day that was running.
+func TestAmountsOfUndos(t *testing.T) {
+	f := func(name string, day uint32, want uint64) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		*Days.edit(l, 0) = market.PoolDay{Day: day, Amount0: clmath.U256{7}, Amount1: clmath.U256{7}, Swaps: 9}
+		l.beginSpan()
+		Days.edit(l, 0).Swaps++
+		l.keepUndo(&market.Span{})
+
+		d := Days.Saved(l.undos[len(l.undos)-1])[0].Row
+		if d.Amount0 != (clmath.U256{want}) || d.Amount1 != d.Amount0 || d.Swaps != 9 {
+			t.Errorf("%s: the undo has %+v; want amounts of %d", name, d, want)
+		}
+	}
+
+	running := market.DayOf(poolOfTwo(t, 3000).st.Head.Time)
+	f("the running day", running, 0)
+	f("the day before", running-1, 7)
+}
+
 func isClose(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Abs(b) || !market.Known(a) && !market.Known(b)
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -20,8 +21,20 @@ func (l *Ledger) keepUndo(s *market.Span) {
 
 	l.undoTickDays()
 	u := l.makeUndo()
+	l.forgetAmounts(u)
 	u.To, u.Hash, u.Drops = s.To, s.Hash, l.undoOps.clone()
 	l.undos = append(l.undos, u)
+}
+
+// forgetAmounts clears what the saved days that were running have of amounts. They are
+// filled in again after a Revert, from pool and ticks, and would be kept in the undo alone.
+func (l *Ledger) forgetAmounts(u *Undo) {
+	running, days := market.DayOf(u.Before.Time), Days.Saved(u)
+	for i := range days {
+		if d := &days[i].Row; d.Day == running {
+			d.Amount0, d.Amount1 = clmath.U256{}, clmath.U256{}
+		}
+	}
 }
 
 // undoByDrop and undoByPut add an operation to the undo of the present span. For a final
