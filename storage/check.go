@@ -220,7 +220,7 @@ func (c *checker) scanKeys() (err error) {
 	for ok := it.First(); ok; ok = it.Next() {
 		_, tail, _ := parseChain(it.Key())
 		k, known := kinds[kind(tail[0])]
-		if tail = tail[1:]; !known || len(tail) != k.tail {
+		if tail = tail[1:]; !known || !k.fits(len(tail)) {
 			c.report("unknown key %x", it.Key())
 			continue
 		}

@@ -38,10 +38,25 @@ func (c *checker) checkEntry(series int, key, tail, value []byte) error {
 	if err := checkOwner(s.about().ownerOf(tail), owner); err != nil {
 		return err
 	}
-	if series == ledger.Transactions.Index() {
+	switch series {
+	case ledger.Transactions.Index():
 		return c.countTransaction(key, value)
+	case ledger.PoolDays.Index():
+		return c.checkDay(key, value)
 	}
 	return s.checkRecord(value)
+}
+
+// checkDay checks a day of a pool: only the running one may be open.
+func (c *checker) checkDay(key, value []byte) error {
+	var d market.PoolDay
+	dec := field.Reader(value)
+	seriesFor(ledger.PoolDays).decode(key, new(bigEndian), &dec, &d)
+	err := dec.Done()
+	if running := market.DayOf(c.head.At.Time); err == nil && isOpen(&d) && d.Day != running {
+		err = fmt.Errorf("day %d is open; the running one is %d", d.Day, running)
+	}
+	return err
 }
 
 func checkOwner(row, n uint32) error {

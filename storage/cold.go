@@ -162,6 +162,9 @@ func (r *chunkReader[T]) readRecords(
 		for part := range r.parts {
 			key := r.key(at[:0], r.from.chain, row, part)
 			if !it.Valid() || string(it.Key()) != string(key) {
+				if !r.needs(part) {
+					continue
+				}
 				return errors.Join(fmt.Errorf("%s is missing", r.nameOf(row, part)), it.Error())
 			}
 			c = field.Reader(it.Value())

@@ -15,7 +15,7 @@ import (
 //	varint | varint |       | zigzag, from the expected | varint |
 //
 // A step adds bytes and then copies so many of the whole one, from an offset that is
-// expected after those that the bytes stand for.
+// expected after those that the bytes stand for. The store has it packed.
 const (
 	// leastCopied is the length of a copy that is shorter than its bytes.
 	leastCopied = 12
@@ -132,6 +132,15 @@ func applyDelta(was, delta []byte) ([]byte, error) {
 	return is, nil
 }
 
+// applyPacked is applyDelta of a delta as it is stored.
+func applyPacked(was, packed []byte) ([]byte, error) {
+	delta, err := unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	return applyDelta(was, delta)
+}
+
 func readUvarint(b []byte) (v uint64, rest []byte, ok bool) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -144,6 +153,7 @@ func readUvarint(b []byte) (v uint64, rest []byte, ok bool) {
 type wholeDirectory struct {
 	differ
 	bytes   []byte // none: the next one is written whole
+	delta   []byte // memory for the next one
 	isDelta bool   // the store has a delta of it
 	deltas  int
 	written int // bytes of these
@@ -163,7 +173,8 @@ func (d *wholeDirectory) restart(s *Store, chain market.ChainID) (err error) {
 func (w *writer) writeDirectory(directory []byte) {
 	d := &w.directory
 	if len(d.bytes) > 0 {
-		delta := d.appendDelta(nil, d.bytes, directory)
+		d.delta = d.appendDelta(d.delta[:0], d.bytes, directory)
+		delta := appendPacked(nil, d.delta, w.pause)
 		if n := len(delta); n*(d.deltas+1) < len(d.bytes)+d.written {
 			d.deltas, d.written, d.isDelta = d.deltas+1, d.written+n, true
 			w.setKey(appendKind(w.key[:0], w.chain, kindDelta), delta)
@@ -198,7 +209,7 @@ func (s *Store) readDirectory(chain market.ChainID) (directory, whole []byte, er
 		return whole, whole, nil
 	}
 
-	if directory, err = applyDelta(whole, delta); err != nil {
+	if directory, err = applyPacked(whole, delta); err != nil {
 		s.opts.Logger.Error("the directory of a chain is damaged", "chain", chain, "error", err)
 		return nil, whole, nil
 	}

@@ -62,11 +62,13 @@
 //
 // What every refresh writes and would be most of its bytes is stored in fewer than its
 // records: an undo holds only the fields that differ from the row after its span
-// (undo.go), a ring of minutes has four keys of which a swap changes one, the table of
-// days refers to the record of a running day in the series (forms.go), and the
-// statistics of a pool are without what follows from prices (stats.go). What moves with
-// the native price is in one record a commit (patches.go). Most directories are written as
-// their difference to an earlier one (delta.go).
+// (undo.go), a ring of minutes has four keys of which a swap changes one, what changes of
+// a pool has a key of its own, the table of days refers to the record of a running day in
+// the series (forms.go), that record is without what the pool has (openday.go), and the
+// statistics of a pool are without what follows from prices, and without windows that
+// equal shorter ones (stats.go). What moves with the native price is in one record a
+// commit (patches.go). Most directories are written as their difference to an earlier one
+// (delta.go). Such differences and undos are packed (pack.go).
 //
 // Records have no version. The store has one, Format, under its own key; see
 // identity.go. A later format may add fields to the end of a record or behind a new

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/texts"
@@ -39,6 +40,9 @@ func fill(next numbers, record any) {
 			*r = withoutHour(*r)
 		}
 		r.HourVolumeUsd, r.HourFeesUsd = 0, 0 // only the series has them
+		if r.Close.IsZero() {                 // no price is
+			r.Close[0] = 1
+		}
 	case *market.TickDay:
 		r.Hour %= market.HoursOfDay + 1
 	case *market.Minutes:
@@ -239,6 +243,37 @@ func storedStats(next numbers) market.PoolStats {
 	s.TVLUsd, s.FeeAPR, s.CurrentPrice, s.Unpriced, s.Unrealizable = 0, 0, 0, false, false
 	s.Held = [2]float64{float64(next(1 << 60)), float64(next(1 << 60))}
 	return s
+}
+
+// codeNewStats is codeStats for what is written now. Rows of formats 9 and 10 are read as
+// well, and have every window.
+func codeNewStats(c *field.Coder, s *market.PoolStats) {
+	if c.Read && len(c.Buf) > 0 && c.Buf[0] == 1<<2 {
+		c.Fail("flags")
+		return
+	}
+	codeStats(c, s)
+}
+
+// codeAllWindows writes stats as rows of formats 9 and 10 have them, and reads them by
+// codeStats.
+func codeAllWindows(c *field.Coder, s *market.PoolStats) {
+	if c.Read {
+		codeStats(c, s)
+		return
+	}
+	c.Buf = append(c.Buf, 1<<2)
+	c.USD("held0", &s.Held[0])
+	c.USD("held1", &s.Held[1])
+	codeWindows(c, s, false)
+}
+
+// poolState is what changes of a pool.
+func poolState(next numbers) market.Pool {
+	p, zero := filled[market.Pool](next), market.Pool{}
+	p.ID, p.Currency0, p.Currency1, p.Hooks, p.Fee = zero.ID, 0, 0, zero.Hooks, 0
+	p.TickSpacing, p.CreatedAt, p.CreatedBlock = 0, 0, 0
+	return p
 }
 
 // earlierStats are stats as rows of format 8 and earlier have them.

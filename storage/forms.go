@@ -10,7 +10,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Two tables are stored in fewer bytes than their records, because swaps write
+// Three tables are stored in fewer bytes than their records, because swaps write
 // them at every refresh.
 
 // dayRow is a row of the table of days. If the series of the pool's days holds
@@ -178,3 +178,42 @@ func (ringForm) read(
 }
 
 func (ringForm) current(ring *market.Minutes) int { return int(ring.Newest / partSlots) }
+
+// poolForm stores a pool as a whole when it is new. What changes of it afterwards is in the
+// second part, and replaces what the first one has of it.
+type poolForm struct{}
+
+func (poolForm) write(t *rows[market.Pool], w *writer, cut *Cut, i uint32) {
+	pool, stored := cut.State.Pools.At(i), i < w.last.Rows[t.index]
+	same := stored && w.state != nil && i < w.state.Pools.Len() &&
+		withoutChanges(w.state.Pools.At(i)) == withoutChanges(pool)
+	if !same { // after a revert another pool can be in its place
+		putRecord(w, t.key(w.key[:0], w.chain, i, 0), pool, codePool)
+	}
+	if stored {
+		putRecord(w, t.key(w.key[:0], w.chain, i, 1), pool, codePoolState)
+	}
+}
+
+// withoutChanges returns what never changes of a pool.
+func withoutChanges(p *market.Pool) market.Pool {
+	return market.Pool{
+		ID: p.ID, Currency0: p.Currency0, Currency1: p.Currency1, Hooks: p.Hooks, Fee: p.Fee,
+		TickSpacing: p.TickSpacing, CreatedAt: p.CreatedAt, CreatedBlock: p.CreatedBlock,
+	}
+}
+
+func (poolForm) read(
+	_ *rows[market.Pool], _ daySource, c *field.Coder, part int, pool *market.Pool,
+) (current bool, err error) {
+	if part > 0 {
+		*pool = withoutChanges(pool)
+		codePoolState(c, pool)
+		return false, c.Done()
+	}
+	*pool = market.Pool{}
+	codePool(c, pool)
+	return true, c.Done()
+}
+
+func (poolForm) current(*market.Pool) int { return 0 }

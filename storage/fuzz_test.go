@@ -47,6 +47,7 @@ func oneEncoding[T any](t *testing.T, b []byte, code func(*field.Coder, *T)) {
 
 func FuzzToken(f *testing.F)       { fuzzRecord(f, codeToken) }
 func FuzzPool(f *testing.F)        { fuzzRecord(f, codePool) }
+func FuzzPoolState(f *testing.F)   { fuzzFilled(f, poolState, codePoolState) }
 func FuzzDay(f *testing.F)         { fuzzRecord(f, codeDay) }
 func FuzzMinutes(f *testing.F)     { fuzzRecord(f, codeMinutes) }
 func FuzzTick(f *testing.F)        { fuzzRecord(f, codeTick) }
@@ -55,7 +56,7 @@ func FuzzOverflow(f *testing.F)    { fuzzRecord(f, codeOverflow) }
 func FuzzNonNFT(f *testing.F)      { fuzzRecord(f, codeNonNFT) }
 func FuzzHour(f *testing.F)        { fuzzRecord(f, codeHour) }
 func FuzzPrice(f *testing.F)       { fuzzRecord(f, codePrice) }
-func FuzzStats(f *testing.F)       { fuzzRecord(f, codeStats) }
+func FuzzStats(f *testing.F)       { fuzzRecord(f, codeNewStats) }
 func FuzzTransaction(f *testing.F) { fuzzRecord(f, codeTransaction) }
 func FuzzHourPrice(f *testing.F)   { fuzzRecord(f, codeHourPrice) }
 func FuzzHead(f *testing.F)        { fuzzFilled(f, filledHead, codeHead) }
@@ -68,6 +69,7 @@ func TestDamagedRecords(t *testing.T) {
 	for range rounds(20) {
 		flips(t, filled[market.Token](next), codeToken)
 		flips(t, filled[market.Pool](next), codePool)
+		flips(t, poolState(next), codePoolState)
 		flips(t, filled[market.Minutes](next), codeMinutes)
 		flips(t, filled[market.Position](next), codePosition)
 		flips(t, filled[market.NonNFT](next), codeNonNFT)
@@ -94,6 +96,7 @@ func flips[T any](t *testing.T, record T, code func(*field.Coder, *T)) {
 func TestEmptyRecords(t *testing.T) {
 	empty(t, codeToken)
 	empty(t, codePool)
+	empty(t, codePoolState)
 	empty(t, codeDay)
 	empty(t, codeDayRow)
 	empty(t, codeMinutes)
@@ -105,7 +108,7 @@ func TestEmptyRecords(t *testing.T) {
 	empty(t, codeNonNFT)
 	empty(t, codeHour)
 	empty(t, codePrice)
-	empty(t, codeStats)
+	empty(t, codeNewStats)
 	empty(t, codeTransaction)
 	empty(t, codeHourPrice)
 	empty(t, codeHead)

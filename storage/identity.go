@@ -37,8 +37,12 @@ import (
 //	10 2026-11: leaves that are coded from others have rows of no base in few bits, and may
 //	   have places from a mean (see package block). A store in format 3 to 9 opens; its
 //	   leaves are read as they are until their orders are written anew
+//	11 2026-11: what changes of a pool has a key of its own; running days in the series are
+//	   without what their pools have, statistics without windows that equal the next shorter
+//	   one; undos and deltas of directories are packed. A store in format 3 to 10 opens; its
+//	   records are read as they are
 const (
-	Format       = 10
+	Format       = 11
 	OldestFormat = 3 // that this program reads
 )
 

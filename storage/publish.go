@@ -275,7 +275,7 @@ func (w *writer) dropTails(next *head) {
 // writeChanges writes the ledger's changes other than rows: series and undos.
 func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 	for op := range ch.Ops.All() {
-		allSeries[op.Series].writeOp(w, op)
+		allSeries[op.Series].writeOp(w, st, op)
 	}
 	for _, to := range ch.UndoDrop {
 		w.deleteKey(appendNumber(w.key[:0], w.chain, kindUndo, to))
@@ -287,7 +287,7 @@ func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 func (w *writer) writeUndos(st *market.State, undos []*ledger.Undo) {
 	w.undo.reset(st)
 	for i, u := range slices.Backward(undos) {
-		putRecord(w, appendNumber(w.key[:0], w.chain, kindUndo, u.To), u, w.undo.code)
+		w.setKey(appendNumber(w.key[:0], w.chain, kindUndo, u.To), w.undo.write(u, w.pause))
 		if i > 0 {
 			w.undo.advance(u)
 		}

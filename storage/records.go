@@ -35,6 +35,7 @@ func codeToken(c *field.Coder, t *market.Token) {
 
 func codeOwner(c *field.Coder, a *market.Address) { c.Fixed("address", a[:]) }
 
+// codePool walks a whole pool: what never changes, then the rest.
 func codePool(c *field.Coder, p *market.Pool) {
 	hooks := !p.Hooks.IsZero()
 	c.Flags("flags", &hooks, &p.Quarantined)
@@ -50,11 +51,23 @@ func codePool(c *field.Coder, p *market.Pool) {
 	c.I32("tickSpacing", &p.TickSpacing)
 	c.I64("createdAt", &p.CreatedAt)
 	c.U64("createdBlock", &p.CreatedBlock)
+	codePoolChanges(c, p)
+}
+
+// codePoolState walks what changes of a pool.
+func codePoolState(c *field.Coder, p *market.Pool) {
+	c.Flags("flags", &p.Quarantined)
+	codePoolChanges(c, p)
+}
+
+// codePoolChanges is codePoolState without its flags.
+func codePoolChanges(c *field.Coder, p *market.Pool) {
 	c.U256("sqrtPriceX96", &p.SqrtPriceX96)
 	c.U256("feeGrowthGlobal0X128", &p.FeeGrowthGlobal0X128)
 	c.U256("feeGrowthGlobal1X128", &p.FeeGrowthGlobal1X128)
 	c.U128("liquidity", &p.Liquidity)
 	c.I32("tick", &p.Tick)
+
 	c.U32("protocolFee", &p.ProtocolFee)
 	c.Index("lastFee", &p.LastFee)
 	c.I64("lastSwapAt", &p.LastSwapAt)
@@ -87,23 +100,35 @@ func codeRunningHour(c *field.Coder, d *market.PoolDay) {
 }
 
 // codeDayEntry walks a day as the series has it: without Pool and Day, which are in the
-// key. Format 6 and earlier have no hour, nor has the running day.
+// key. Format 6 and earlier have no hour, nor has the running day. Nor has that, from format
+// 11 on, what it has of its pool; see openDay.
 func codeDayEntry(c *field.Coder, d *market.PoolDay) {
-	c.Mark("eventHour", &d.EventHour, market.HoursOfDay)
-	if d.EventHour != 0 {
+	mark := d.EventHour
+	if !c.Read && mark == 0 && isOpen(d) {
+		mark = openDayMark
+	}
+	c.Mark("eventHour", &mark, openDayMark)
+	if mark == openDayMark {
+		codeOpenDay(c, d)
+		return
+	}
+
+	if c.Read {
+		d.EventHour = mark
+	}
+	if mark != 0 {
 		c.F64("hourHigh", &d.HourHigh)
 		c.F64("hourLow", &d.HourLow)
 		c.USD("hourVolumeUsd", &d.HourVolumeUsd)
 		c.USD("hourFeesUsd", &d.HourFeesUsd)
 	}
 	codePoolDay(c, d)
+	c.Require("close", mark != 0 || !isOpen(d))
 }
 
 // codePoolDay leaves out Pool, Day and the newest hour.
 func codePoolDay(c *field.Coder, d *market.PoolDay) {
-	c.U256("open", &d.Open)
-	c.U256("high", &d.High)
-	c.U256("low", &d.Low)
+	codeExtremes(c, d)
 	c.U256("close", &d.Close)
 	c.U256("feeGrowthGlobal0X128", &d.FeeGrowthGlobal0X128)
 	c.U256("feeGrowthGlobal1X128", &d.FeeGrowthGlobal1X128)
@@ -111,7 +136,16 @@ func codePoolDay(c *field.Coder, d *market.PoolDay) {
 	c.U256("amount1", &d.Amount1)
 	c.U128("liquidity", &d.Liquidity)
 	c.I32("tick", &d.Tick)
+	codeDaySums(c, d)
+}
 
+func codeExtremes(c *field.Coder, d *market.PoolDay) {
+	c.U256("open", &d.Open)
+	c.U256("high", &d.High)
+	c.U256("low", &d.Low)
+}
+
+func codeDaySums(c *field.Coder, d *market.PoolDay) {
 	c.U32("swaps", &d.Swaps)
 	c.USD("volumeUsd", &d.VolumeUsd)
 	c.USD("feesUsd", &d.FeesUsd)

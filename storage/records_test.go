@@ -113,6 +113,7 @@ func roundTrips(t failer, next numbers, undo bool) {
 	roundTrip(t, filled[market.Token](next), codeToken)
 	roundTrip(t, filled[market.Address](next), codeOwner)
 	roundTrip(t, filled[market.Pool](next), codePool)
+	roundTrip(t, poolState(next), codePoolState)
 	roundTripLate(t, filled[market.PoolDay](next), codeDay,
 		func(d *market.PoolDay) { *d = withoutHour(*d) })
 	roundTrip(t, filled[market.Minutes](next), codeMinutes)
@@ -139,6 +140,8 @@ func roundTrips(t failer, next numbers, undo bool) {
 	day := endedDay(next)
 	day.Pool, day.Day = 0, 0
 	roundTrip(t, day, codeDayEntry)
+	closeDay(&day, new(market.Pool))
+	roundTrip(t, withoutHour(day), codeDayEntry)
 	tick := filled[market.TickDay](next)
 	tick.Pool, tick.Tick, tick.Day = 0, 0, 0
 	roundTrip(t, tick, codeTickDay)
@@ -268,7 +271,14 @@ func TestGoldenRecords(t *testing.T) {
 	price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}
 	dumpRecord(&out, "hour price", price, codeHourPrice)
 	dumpUndo(&out, filled[market.Pool](next))
-	dumpRecord(&out, "stats", storedStats(next), codeStats)
+	stats := storedStats(next)
+	stats.VolumeUsd24h, stats.FeesUsd30d = stats.VolumeUsd1h, stats.FeesUsd7d
+	dumpRecord(&out, "stats", stats, codeStats)
+	dumpRecord(&out, "stats of format 10", stats, codeAllWindows)
+	dumpRecord(&out, "pool, after it changed", poolState(next), codePoolState)
+	running := withoutHour(endedDay(next))
+	closeDay(&running, new(market.Pool))
+	dumpRecord(&out, "pool day, open", running, codeDayEntry)
 	patch := pricePatch{number: 300, factor: 1.5}
 	patch.add(5, stepWritten)
 	patch.add(7, 300)

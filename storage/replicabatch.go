@@ -80,7 +80,7 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 	}
 	l, known := kinds[k]
 	switch {
-	case !known || len(tail) != l.tail:
+	case !known || !l.fits(len(tail)):
 		return errors.New("unknown key")
 	case op == pebble.InternalKeyKindDelete:
 		return nil
@@ -96,7 +96,7 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 		b.whole = slices.Clone(value)
 		b.directory = b.whole
 	case kindDelta:
-		b.directory, err = applyDelta(b.whole, value)
+		b.directory, err = applyPacked(b.whole, value)
 		return err
 	case kindPatch:
 		return b.r.applyPatch(value)
@@ -141,6 +141,7 @@ func (b *replicaBatch) makeCut() error {
 		}
 	}
 
+	b.r.closeDays()
 	st := h.emptyState(b.r.chain)
 	for _, t := range b.r.tables[:statsIndex] {
 		t.freeze(st)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -121,9 +120,7 @@ func (s *Store) readUndos(st *market.State, pause func()) (undos []*ledger.Undo,
 	for ok := it.Last(); ok; ok = it.Prev() {
 		key := it.Key()
 		u := &ledger.Undo{To: binary.BigEndian.Uint64(key[len(key)-8:])}
-		c := field.Reader(it.Value())
-		basis.code(&c, u)
-		if err := c.Done(); err != nil {
+		if err := basis.read(it.Value(), u); err != nil {
 			return nil, fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
 		basis.advance(u)

@@ -30,7 +30,7 @@ const (
 	kindDelta     kind = 0x07 // -; see delta.go
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
-	// row in parts. tables.go has their kinds.
+	// row in parts, of which the first may be row(4). tables.go has their kinds.
 
 	// From 0x20: the series, with the keys below. series.go has their kinds.
 
@@ -43,7 +43,11 @@ type layout struct {
 	kind kind
 	name string
 	tail int // bytes after the kind
+	more int // that there may be beyond tail
 }
+
+// fits reports whether a key of the kind may have so many bytes after it.
+func (l *layout) fits(tail int) bool { return tail == l.tail || tail == l.tail+l.more }
 
 // keyKind says what the keys of one kind hold: rows of a table, entries of a
 // series, or something else if both indexes are -1.
@@ -64,15 +68,15 @@ func allKinds() map[kind]keyKind {
 		all[l.kind] = keyKind{l, table, series}
 	}
 
-	add(layout{kindHead, "head", 0}, -1, -1)
-	add(layout{kindDirectory, "directory", 0}, -1, -1)
-	add(layout{kindCommit, "commit", 0}, -1, -1)
-	add(layout{kindMark, "commit mark", 8}, -1, -1)
-	add(layout{kindPlace, "place", 0}, -1, -1)
-	add(layout{kindPatch, "patches", 1}, -1, -1)
-	add(layout{kindDelta, "directory delta", 0}, -1, -1)
-	add(layout{kindUndo, "undos", 8}, -1, -1)
-	add(layout{kindLeaf, "leaves", 8}, -1, -1)
+	add(layout{kindHead, "head", 0, 0}, -1, -1)
+	add(layout{kindDirectory, "directory", 0, 0}, -1, -1)
+	add(layout{kindCommit, "commit", 0, 0}, -1, -1)
+	add(layout{kindMark, "commit mark", 8, 0}, -1, -1)
+	add(layout{kindPlace, "place", 0, 0}, -1, -1)
+	add(layout{kindPatch, "patches", 1, 0}, -1, -1)
+	add(layout{kindDelta, "directory delta", 0, 0}, -1, -1)
+	add(layout{kindUndo, "undos", 8, 0}, -1, -1)
+	add(layout{kindLeaf, "leaves", 8, 0}, -1, -1)
 	for i, t := range tables {
 		add(t.about().layout, i, -1)
 	}

@@ -17,7 +17,7 @@ import (
 // keys that begin with a day, and keep keptDays of them.
 var allSeries = []anySeries{
 	seriesOf(0x20, "transactions", ledger.Transactions, ledger.Positions, keyTransaction, codeTransaction),
-	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codeDayEntry),
+	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codeDayEntry).without(openDay, closeEntry),
 	seriesOf(0x22, "tick days", ledger.TickDays, ledger.Pools, keyTickDay, codeTickDay),
 	seriesOf(0x23, "hour prices", ledger.HourPrices, ledger.Tokens, keyHourPrice, codeHourPrice),
 	seriesOf(0x24, "pool hours", ledger.PoolHours, ledger.Pools, keyPoolHour, codePoolHour).byDay(),
@@ -27,8 +27,8 @@ var allSeries = []anySeries{
 // anySeries is a series with entries of any type.
 type anySeries interface {
 	about() *seriesLayout
-	// writeOp puts or deletes the entry of an operation.
-	writeOp(w *writer, op ledger.Op)
+	// writeOp puts or deletes the entry of an operation of a cut with State st.
+	writeOp(w *writer, st *market.State, op ledger.Op)
 	// code walks the fields of an operation inside an undo.
 	code(c *field.Coder, op *ledger.Op)
 	// checkRecord returns an error if value is no record of the series.
@@ -56,6 +56,11 @@ type series[E any] struct {
 	ledger ledger.Series[E]
 	key    func(keyWalk, *E)
 	record func(*field.Coder, *E) // without the fields of the key
+
+	// Of a series whose entries are stored without what another row has: takes that out, in
+	// a cut, and adds it again. nil: there is none.
+	shorten func(*market.State, E) E
+	restore func(*pebble.Iterator, market.ChainID, *E) error
 }
 
 func seriesOf[E any](
@@ -64,12 +69,20 @@ func seriesOf[E any](
 ) *series[E] {
 	var walk bigEndian
 	key(&walk, new(E))
-	about := seriesLayout{layout{k, name, len(walk.buf)}, owner, false}
-	return &series[E]{about, s, key, record}
+	about := seriesLayout{layout{k, name, len(walk.buf), 0}, owner, false}
+	return &series[E]{seriesLayout: about, ledger: s, key: key, record: record}
 }
 
 // byDay marks a series whose keys begin with the day.
 func (s *series[E]) byDay() *series[E] { s.daily = true; return s }
+
+// without marks a series whose entries are stored without what another row has.
+func (s *series[E]) without(
+	shorten func(*market.State, E) E, restore func(*pebble.Iterator, market.ChainID, *E) error,
+) *series[E] {
+	s.shorten, s.restore = shorten, restore
+	return s
+}
 
 // seriesFor returns the series in which the store keeps one of the ledger's.
 func seriesFor[E any](s ledger.Series[E]) *series[E] { return allSeries[s.Index()].(*series[E]) }
@@ -90,13 +103,17 @@ func (s *series[E]) decode(key []byte, k *bigEndian, c *field.Coder, entry *E) {
 	s.record(c, entry)
 }
 
-func (s *series[E]) writeOp(w *writer, op ledger.Op) {
+func (s *series[E]) writeOp(w *writer, st *market.State, op ledger.Op) {
 	entry := s.ledger.Entry(&op)
 	w.walk.buf = appendKind(w.key[:0], w.chain, s.kind)
 	s.key(&w.walk, entry)
 	if op.Drop {
 		w.deleteKey(w.walk.buf)
 		return
+	}
+	if s.shorten != nil {
+		shorter := s.shorten(st, *entry)
+		entry = &shorter
 	}
 	putRecord(w, w.walk.buf, entry, s.record)
 }
@@ -116,31 +133,6 @@ func (s *series[E]) checkRecord(value []byte) error {
 	c := field.Reader(value)
 	s.record(&c, new(E))
 	return c.Done()
-}
-
-// opPut is added to the kind of the series in the tag of an operation that puts.
-const opPut = 0x80
-
-// codeOp codes an operation inside an undo: tag, fields of the key, and the record
-// if it puts one.
-func codeOp(c *field.Coder, op *ledger.Op) {
-	var tag uint8
-	if !c.Read {
-		tag = uint8(allSeries[op.Series].about().kind)
-		if !op.Drop {
-			tag |= opPut
-		}
-	}
-	c.Small("op", &tag, 255)
-
-	for i, s := range allSeries {
-		if uint8(s.about().kind) == tag&^opPut {
-			op.Series, op.Drop = i, tag&opPut == 0
-			s.code(c, op)
-			return
-		}
-	}
-	c.Fail("op")
 }
 
 // Direction is the order in which a series is read.
@@ -205,7 +197,12 @@ func (r *Series[E]) decodeEntry() bool {
 	r.entry = zero
 	r.c = field.Reader(r.it.Value())
 	r.of.decode(r.it.Key(), &r.k, &r.c, &r.entry)
-	if err := r.c.Done(); err != nil {
+
+	err := r.c.Done()
+	if err == nil && r.of.restore != nil {
+		err = r.of.restore(r.it, r.chain, &r.entry)
+	}
+	if err != nil {
 		r.err = r.s.reportDamage(r.chain, r.of.name, fmt.Errorf("key %x: %w", r.it.Key(), err))
 		return false
 	}

@@ -15,13 +15,15 @@ import (
 
 // codeStats walks what is stored. Rows of format 8 and earlier have all of the stats, as
 // they were when the row was written, but for what the pool holds; a commit of this
-// program that publishes writes them anew.
+// program that publishes writes them anew. Those of formats 9 and 10 have every window.
 func codeStats(c *field.Coder, s *market.PoolStats) {
-	// Without the mark, the flags are those of an earlier format.
+	// Without the marks, the flags are those of an earlier format.
 	held := !c.Read && market.Known(s.Held[0])
+	fewer := held
 	unpriced, unrealizable := !held && s.Unpriced, !held && s.Unrealizable
-	c.Flags("flags", &unpriced, &unrealizable, &held)
+	c.Flags("flags", &unpriced, &unrealizable, &held, &fewer)
 	c.Require("flags", !held || !unpriced && !unrealizable)
+	c.Require("flags", held || !fewer)
 	if !held {
 		if c.Read {
 			s.Unpriced, s.Unrealizable = unpriced, unrealizable
@@ -34,10 +36,40 @@ func codeStats(c *field.Coder, s *market.PoolStats) {
 	c.USD("held0", &s.Held[0])
 	c.USD("held1", &s.Held[1])
 	c.Require("held1", market.Known(s.Held[0]) && market.Known(s.Held[1]))
-	for _, w := range windowsOf(s) {
-		c.USD(w.name, w.usd)
+	codeWindows(c, s, fewer)
+}
+
+// codeWindows walks the windows. With fewer, those that equal the next shorter one are left
+// out: a pool that had no swap for a day has one sum for all longer windows.
+func codeWindows(c *field.Coder, s *market.PoolStats, fewer bool) {
+	windows := windowsOf(s)
+	equal := func(i int) bool { return market.SameValue(*windows[i].usd, *windows[i-sumsOfWindow].usd) }
+
+	var left uint8 // a bit for each window but the shortest
+	if fewer {
+		for i := sumsOfWindow; !c.Read && i < len(windows); i++ {
+			if equal(i) {
+				left |= 1 << (i - sumsOfWindow)
+			}
+		}
+		c.Small("left out", &left, 1<<(len(windows)-sumsOfWindow)-1)
+	}
+
+	for i, w := range windows {
+		switch longer := i >= sumsOfWindow; {
+		case longer && left>>(i-sumsOfWindow)&1 != 0:
+			if c.Read {
+				*w.usd = *windows[i-sumsOfWindow].usd
+			}
+		default:
+			c.USD(w.name, w.usd)
+			c.Require(w.name, !fewer || !longer || !equal(i))
+		}
 	}
 }
+
+// sumsOfWindow is how many sums a window has: volume and fees.
+const sumsOfWindow = 2
 
 // window is a sum of a rolling window of a pool.
 type window struct {
@@ -45,6 +77,7 @@ type window struct {
 	usd  *float64
 }
 
+// windowsOf returns the sums, those of the shortest window first.
 func windowsOf(s *market.PoolStats) [8]window {
 	return [...]window{
 		{"volumeUsd1h", &s.VolumeUsd1h}, {"feesUsd1h", &s.FeesUsd1h},

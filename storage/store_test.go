@@ -83,8 +83,8 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 10`)
-	f("11", `unknown format "11"`)
+	f("1", `unknown format "1"; this program reads 3 to 11`)
+	f("12", `unknown format "12"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
 }
@@ -110,8 +110,8 @@ func TestOpenRaisesTheFormat(t *testing.T) {
 			t.Errorf("nothing is lost; got %v", r)
 		}
 		holds(t, s, old)
-		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "10" {
-			t.Errorf("format = %q, %v; want 10", format, err)
+		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "11" {
+			t.Errorf("format = %q, %v; want 11", format, err)
 		}
 		closeTest(t, s)
 	}

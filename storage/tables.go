@@ -18,8 +18,9 @@ import (
 var tables = numberTables(
 	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity),
 	ledgerTable(0x11, "owners", ledger.Owners, codeOwner, nil).neverEdited(),
-	ledgerTable(0x12, "pools", ledger.Pools, codePool, poolRefs),
-	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inForm(dayForm{}).predictedBy(dayOfPool),
+	ledgerTable(0x12, "pools", ledger.Pools, codePool, poolRefs).inParts(2, poolForm{}).afterFirst(),
+	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inForm(dayForm{}).
+		predictedBy(dayOfPool).derivedBy(closeRow),
 	ledgerTable(0x14, "minutes", ledger.Minutes, codeMinutes, nil).perPool().inParts(ringParts, ringForm{}),
 	ledgerTable(0x15, "ticks", ledger.Ticks, codeTick, tickRefs),
 	ledgerTable(0x16, "positions", ledger.Positions, codePosition, positionRefs),
@@ -55,6 +56,7 @@ type tableLayout struct {
 	sizeOf int    // index of the table with the same length: itself, or the pools
 	field  string // of the length in a head or undo
 	parts  int    // keys per row
+	first  bool   // the first part has a key as if it were the only one; others may be missing
 	ledger bool   // kept by the ledger
 	edited bool   // rows can change, so undos hold them
 }
@@ -156,6 +158,9 @@ func (t *rows[T]) inParts(n int, f form[T]) *rows[T] {
 	return t
 }
 
+// afterFirst marks a table whose rows have their other parts only after they changed.
+func (t *rows[T]) afterFirst() *rows[T] { t.first, t.tail, t.more = true, 4, 1; return t }
+
 func (t *rows[T]) predictedBy(l predictor[T]) *rows[T] { t.predict = l; return t }
 
 // derivedBy marks a table whose rows are stored without what follows from other tables.
@@ -192,11 +197,17 @@ func (t *rows[T]) length(st *market.State) uint32 { return t.of(st).Len() }
 // key is the key of a part of a row.
 func (t *tableLayout) key(dst []byte, chain market.ChainID, row uint32, part int) []byte {
 	dst = appendRow(dst, chain, t.kind, row)
-	if t.parts > 1 {
+	if t.numbered(part) {
 		dst = append(dst, byte(part))
 	}
 	return dst
 }
+
+// numbered reports whether the key of a part has its number.
+func (t *tableLayout) numbered(part int) bool { return t.parts > 1 && !(t.first && part == 0) }
+
+// needs reports whether a row must have a part.
+func (t *tableLayout) needs(part int) bool { return part == 0 || !t.first }
 
 // lengths returns how many rows every table of st has.
 func lengths(st *market.State) []uint32 {
@@ -238,7 +249,7 @@ func (t *rows[T]) checkRow(h *head, row uint32, current int, r *T) error {
 
 // nameOf describes a part of a row, for messages.
 func (t *tableLayout) nameOf(row uint32, part int) string {
-	if t.parts > 1 {
+	if t.numbered(part) {
 		return fmt.Sprintf("part %d of row %d", part, row)
 	}
 	return fmt.Sprintf("row %d", row)

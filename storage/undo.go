@@ -26,6 +26,8 @@ type undoBasis struct {
 
 	after, row  field.Coder // scratch
 	mask, patch []byte
+	undo        field.Coder // memory of write
+	packed      []byte
 	sum         uint32
 	pools       map[uint32]*market.Pool // of the undo being coded; see poolBefore
 }
@@ -136,6 +138,25 @@ func (b *undoBasis) advance(u *ledger.Undo) {
 	for _, t := range b.tables {
 		t.advance(u)
 	}
+}
+
+// write returns an undo as it is stored: packed. It is valid until the next call.
+func (b *undoBasis) write(u *ledger.Undo, pause func()) []byte {
+	b.undo.Buf = b.undo.Buf[:0]
+	b.code(&b.undo, u)
+	b.packed = appendPacked(b.packed[:0], b.undo.Buf, pause)
+	return b.packed
+}
+
+// read reads an undo as it is stored. Those of format 10 and earlier are not packed.
+func (b *undoBasis) read(value []byte, u *ledger.Undo) error {
+	raw, err := unpack(value)
+	if err != nil {
+		return err
+	}
+	c := field.Reader(raw)
+	b.code(&c, u)
+	return c.Done()
 }
 
 // code leaves out To, which is the key.

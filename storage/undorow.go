@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 
 	"tidemark/rankings/field"
+	"tidemark/rankings/ledger"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -79,4 +80,29 @@ func (b *undoBasis) readDifference(c *field.Coder, name string) (row []byte, who
 	}
 
 	return b.patch, false
+}
+
+// opPut is added to the kind of the series in the tag of an operation that puts.
+const opPut = 0x80
+
+// codeOp codes an operation inside an undo: tag, fields of the key, and the record
+// if it puts one.
+func codeOp(c *field.Coder, op *ledger.Op) {
+	var tag uint8
+	if !c.Read {
+		tag = uint8(allSeries[op.Series].about().kind)
+		if !op.Drop {
+			tag |= opPut
+		}
+	}
+	c.Small("op", &tag, 255)
+
+	for i, s := range allSeries {
+		if uint8(s.about().kind) == tag&^opPut {
+			op.Series, op.Drop = i, tag&opPut == 0
+			s.code(c, op)
+			return
+		}
+	}
+	c.Fail("op")
 }

@@ -53,7 +53,7 @@ func TestKeysOfACommit(t *testing.T) {
 	f("a pool", func(ch *ledger.Changes) {
 		g.pools.Mut(1).Swaps++
 		ledger.Pools.SetChanged(ch, []uint32{1})
-	}, append([]string{"set pools 00000001"}, commit(4)...)...)
+	}, append([]string{"set pools 0000000101"}, commit(4)...)...)
 	f("an owner more and a position less", func(*ledger.Changes) {
 		g.owners.Append(market.Address{1})
 		g.positions.Truncate(g.positions.Len() - 1)

@@ -25,6 +25,7 @@ import (
 	"tidemark/edge/admin"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage"
 )
 
 // archiveStage is a data directory with nothing but an archive, of a chain whose only
@@ -130,9 +131,12 @@ func (s *archiveStage) database() *pebble.DB {
 	return db
 }
 
-// state returns every row and every entry of a series of chain 1.
+// state returns every row and every entry of a series of chain 1. Which part of a pool's row
+// has what depends on when it was written, so pools are as they are read.
 func (s *archiveStage) state() map[string]string {
 	s.t.Helper()
+	rows := map[string]string{}
+	s.addPools(rows)
 	db := s.database()
 	defer db.Close()
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{1, 1, 0x10}, UpperBound: []byte{1, 1, 0x30}})
@@ -141,11 +145,29 @@ func (s *archiveStage) state() map[string]string {
 	}
 	defer it.Close()
 
-	rows := map[string]string{}
+	const pools = 0x12
 	for ok := it.First(); ok; ok = it.Next() {
-		rows[string(it.Key())] = string(it.Value())
+		if it.Key()[2] != pools {
+			rows[string(it.Key())] = string(it.Value())
+		}
 	}
 	return rows
+}
+
+func (s *archiveStage) addPools(rows map[string]string) {
+	s.t.Helper()
+	store, err := storage.Open(filepath.Join(s.data, marketDir), storage.Options{ReadOnly: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer store.Close()
+	r, err := store.Restore(1)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range r.State.Pools.Len() {
+		rows[fmt.Sprint("pool ", i)] = fmt.Sprint(*r.State.Pools.At(i))
+	}
 }
 
 // serve runs a node until it has published a generation of a block.

@@ -50,7 +50,7 @@ func TestFormatBefore(t *testing.T) {
 		out, err := exec.Command("tidemark", "serve", "--data", v.dir,
 			"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0").CombinedOutput()
 		for _, want := range []string{
-			`unknown format "2"; this program reads 3 to 10`, "start the build that wrote it, or move " + market + " away",
+			`unknown format "2"; this program reads 3 to 11`, "start the build that wrote it, or move " + market + " away",
 			"the chains are indexed anew, and accounts, keys and usage stay",
 		} {
 			if err == nil || !strings.Contains(string(out), want) {
