@@ -161,6 +161,7 @@ func (s *archiveStage) addPools(rows map[string]string) {
 		s.t.Fatal(err)
 	}
 	defer store.Close()
+
 	r, err := store.Restore(1)
 	if err != nil {
 		s.t.Fatal(err)
