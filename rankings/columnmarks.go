@@ -52,27 +52,33 @@ func gatherBits(bytes uint64) uint64 {
 func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 {
 	w := first / market.ChunkLen
 	old := f.prev.columns.inRange.Words()[w]
-	if !f.turnedKnown {
+	if f.told == nil {
 		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
 		return old&^ticked | f.findInRange(first, ticked)
 	}
-
-	for len(f.turned) > 0 && f.turned[0].word < w { // a chunk that does not continue
-		f.turned = f.turned[1:]
-	}
-	if len(f.turned) > 0 && f.turned[0].word == w {
-		old ^= f.turned[0].rows
-	}
-	return old
+	return old ^ f.told.turned.next(w)
 }
 
-// endsCrossed returns those of some rows of a chunk of which a price crossed an end since
-// prev. They are in crossed pools.
+// crossedOf returns those of some rows of a chunk of which a price crossed an end since prev,
+// and keeps them for those who follow. They are in crossed pools. Those that were written are
+// among them: another node may have the same chunk as before, if what was written was undone.
+func (f *columnBuilder) crossedOf(first uint32, rows uint64) (crossed uint64) {
+	w := first / market.ChunkLen
+	if f.told != nil {
+		return f.told.crossed.next(w)
+	}
+	if crossed = f.endsCrossed(first, rows); crossed != 0 {
+		f.crossedRows = append(f.crossedRows, rowWord{w, crossed})
+	}
+	return crossed
+}
+
+// endsCrossed is crossedOf of rows of which nothing is told.
 func (f *columnBuilder) endsCrossed(first uint32, rows uint64) (crossed uint64) {
 	if f.ticksUnknown || rows == 0 {
 		return rows
 	}
-	chunk, marked := f.st.Positions.Chunk(first), f.crossed.Words()
+	chunk, marked := f.st.Positions.Chunk(first), f.crossedTicks.Words()
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		n := bits.TrailingZeros64(rest)
 		lower, upper := chunk[n].LowerSlot, chunk[n].UpperSlot

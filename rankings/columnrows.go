@@ -96,7 +96,7 @@ func (f *columnBuilder) takeKept() {
 		return
 	}
 
-	f.kept, f.prev.columns.kept = f.prev.columns.kept, keptRows{}
+	f.kept, f.prev.columns.kept, f.prev.columns.crossedRows = f.prev.columns.kept, keptRows{}, nil
 	f.openIDs.by, f.prev.columns.openIDs.by = f.prev.columns.openIDs.by, openIDs{}.by
 	f.openIDs.changed = make([]uint64, len(f.open.Words()))
 	f.closedIDs.by, f.prev.columns.closedIDs.by = f.prev.columns.closedIDs.by, [2][]uint32{}
@@ -135,7 +135,7 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
-	moved := m.moved & (in | f.endsCrossed(first, open&m.moved&m.crossed&^(in|written))) &^ written
+	moved := m.moved & (in | f.crossedOf(first, open&m.moved&m.crossed&^in)) &^ written
 	f.ranker.Reclaim(first, moved, open, kept)
 
 	todo := open & (moved | m.priced) &^ written

@@ -49,6 +49,9 @@ type columns struct {
 
 	passingByRank [orderCount]*block.Bitmap // rows that the default filters admit
 
+	continued   bool     // they were computed from those of the generation before
+	crossedRows rowWords // since that one; see hints
+
 	// Lookups.
 	pools   index    // every pool, by id
 	tokens  index    // every token, by address
@@ -83,10 +86,9 @@ type columnBuilder struct {
 	nativeMoved       bool          // that of the native currency is
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
 	someTurned        bool          // a pool did
-	crossed           *block.Bitmap // ticks, by slot, that a price crossed since prev
+	crossedTicks      *block.Bitmap // by slot, that a price crossed since prev; nothing of what is told
 	ticksUnknown      bool          // any tick may have been
-	turned            []turnedRows  // since prev, of the rows that are not filled yet
-	turnedKnown       bool          // turned was told
+	told              *hints        // nil: nothing is told against prev
 	ranker            *value.Ranker
 	metrics           value.Figures
 	pause             func()
@@ -139,7 +141,10 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 
 	if prev != nil {
 		f.tokenMoved, f.nativeMoved = f.ranker.MovedPrices(prev.State, pause)
-		f.turned, f.turnedKnown = told.turnedSince(prev)
+		f.continued = true
+		if told.follows(prev) {
+			f.told = told
+		}
 	}
 	f.fillPools()
 	f.fillPositions()
@@ -173,7 +178,7 @@ func (f *columnBuilder) fillPools() {
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.marks, f.quarantineChanged = make([]poolMarks, n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
-	f.crossed = block.NewBitmap(st.Ticks.Len())
+	f.crossedTicks = block.NewBitmap(st.Ticks.Len())
 	f.fee, f.hookTag, f.tick = make([]uint32, n), make([]uint32, n), make([]int32, n)
 	if f.prev != nil {
 		f.poolOrders.take(&f.prev.columns.poolOrders, f.prev.State.Pools.Len(), n)
@@ -228,7 +233,7 @@ func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	f.comparePoolKeys(i, was, p)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool
-		if f.crossTicks(i, was.Tick, p.Tick) {
+		if f.told == nil && f.crossTicks(i, was.Tick, p.Tick) {
 			f.marks[i] |= crossedPool
 		}
 	}
@@ -267,7 +272,7 @@ func (f *columnBuilder) crossTicks(i uint32, was, is int32) (some bool) {
 				a.FeeGrowthOutside1X128 != b.FeeGrowthOutside1X128)
 		}
 		if crossed {
-			f.crossed.Set(ref.Slot)
+			f.crossedTicks.Set(ref.Slot)
 			some = true
 		}
 	}

@@ -22,7 +22,7 @@ func ColumnsDiff(a, b *View) string {
 				return name + diff
 			}
 		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams", "closedIDs", "openIDs",
-			"poolOrders":
+			"poolOrders", "continued", "crossedRows":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff
@@ -46,6 +46,15 @@ func keptDiff(a, b *columns) string {
 
 // TurnedRange counts the words of rows of which some entered or left their range.
 func TurnedRange(was, is *View) int { return len(findTurnedRange(was.columns, is.columns)) }
+
+// CrossedRows counts the words of rows out of range of which a price crossed ends.
+func CrossedRows(v *View) int { return len(v.columns.crossedRows) }
+
+// IsCrossed reports whether a row is one of them.
+func IsCrossed(v *View, row uint32) bool {
+	words := v.columns.crossedRows
+	return words.next(row/64)>>(row%64)&1 == 1
+}
 
 // ForgetBuffers lets the next generation be built with new buffers, as the first one of a
 // node is.

@@ -30,7 +30,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		return nil, fmt.Errorf("cannot follow generation %d of chain %d: %w", gen, st.Chain, err)
 	}
 	v.columns = buildColumns(prev, st, h, pause)
-	if err := h.checkInRange(v.columns); err != nil {
+	if err := h.checkColumns(v.columns); err != nil {
 		return nil, fmt.Errorf("cannot follow generation %d of chain %d: %w", gen, st.Chain, err)
 	}
 

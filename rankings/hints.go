@@ -3,6 +3,7 @@ package rankings
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/field"
@@ -13,8 +14,11 @@ import (
 //
 //	base      varint        the generation before it, that the rest is told against; 0: none
 //	in range  8             a sum of all rows that are in range, little-endian
+//	values    8             a sum of the values of all open rows
 //	turned    varint        words of 64 rows of which some entered or left their range
 //	          varint, 8     for each: the words before it since the last one, and which rows
+//	crossed   the same      of rows that are out of range as before, though a price crossed
+//	                        an end of them
 //	leaves    varint        leaves that the base has too, and of which the default filters
 //	                        admit other rows now
 //	          varint        for each: the leaves before it since the last one, in the order
@@ -29,27 +33,43 @@ import (
 type hints struct {
 	base    uint64
 	inRange uint64
-	turned  []turnedRows // ascending
-	leaves  []uint32     // by number in the directory, ascending
+	values  uint64
+	turned  rowWords
+	crossed rowWords
+	leaves  []uint32 // by number in the directory, ascending
 	passing *block.Bitmap
 
 	at   uint32 // rows of passing that are used
 	leaf uint32 // the next one of the directory
 }
 
-// turnedRows are the rows of a word of 64 that entered or left their range.
-type turnedRows struct {
+// rowWords are rows, by the words of 64 that have any, which ascend.
+type rowWords []rowWord
+
+type rowWord struct {
 	word uint32
 	rows uint64
+}
+
+// next returns the rows of word w. Words that are not asked for in their turn are passed over.
+func (r *rowWords) next(w uint32) (rows uint64) {
+	for len(*r) > 0 && (*r)[0].word < w {
+		*r = (*r)[1:]
+	}
+	if len(*r) > 0 && (*r)[0].word == w {
+		rows = (*r)[0].rows
+	}
+	return rows
 }
 
 // AppendHints appends what a generation, which was built after prev, tells the nodes that
 // follow it.
 func (v *View) AppendHints(dst []byte, prev *View) []byte {
-	h := &hints{inRange: sumWords(v.columns.inRange.Words())}
+	h := &hints{inRange: sumWords(v.columns.inRange.Words()), values: sumFloats(v.columns.value)}
 	var kept keptLeaves
-	if prev != nil && prev.columns != nil {
+	if prev != nil && prev.columns != nil && v.columns.continued {
 		h.base, h.turned = prev.Generation, findTurnedRange(prev.columns, v.columns)
+		h.crossed = v.columns.crossedRows
 		h.leaves, kept = v.findTurnedLeaves(prev)
 	}
 
@@ -75,21 +95,14 @@ func (v *View) AppendHints(dst []byte, prev *View) []byte {
 func (v *View) codeHints(c *field.Coder, h *hints) {
 	c.U64("base", &h.base)
 	codeWord(c, "in range", &h.inRange)
-
-	if n := c.Count("turned", len(h.turned)); c.Read {
-		h.turned = make([]turnedRows, n)
-	}
-	next, words := uint32(0), (v.State.Positions.Len()+63)/64
-	for i := range h.turned {
-		codeGap(c, "word", &h.turned[i].word, &next, words)
-		codeWord(c, "rows", &h.turned[i].rows)
-	}
+	codeWord(c, "values", &h.values)
+	v.codeRows(c, "turned", &h.turned)
+	v.codeRows(c, "crossed", &h.crossed)
 
 	if n := c.Count("leaves", len(h.leaves)); c.Read {
 		h.leaves = make([]uint32, n)
 	}
-	next = 0
-	leaves := v.leafCount()
+	next, leaves := uint32(0), v.leafCount()
 	for i := range h.leaves {
 		codeGap(c, "leaf", &h.leaves[i], &next, leaves)
 	}
@@ -102,6 +115,18 @@ func (v *View) codeHints(c *field.Coder, h *hints) {
 	}
 	for i := range h.passing.Words() {
 		codeWord(c, "passing", &h.passing.Words()[i])
+	}
+}
+
+// codeRows walks some positions of v.
+func (v *View) codeRows(c *field.Coder, name string, r *rowWords) {
+	if n := c.Count(name, len(*r)); c.Read {
+		*r = make(rowWords, n)
+	}
+	next, words := uint32(0), (v.State.Positions.Len()+63)/64
+	for i := range *r {
+		codeGap(c, "word", &(*r)[i].word, &next, words)
+		codeWord(c, "rows", &(*r)[i].rows)
 	}
 }
 
@@ -129,11 +154,11 @@ func codeWord(c *field.Coder, name string, v *uint64) {
 
 // findTurnedRange compares the rows that two generations have in range, as far as both
 // have them.
-func findTurnedRange(was, is *columns) (turned []turnedRows) {
+func findTurnedRange(was, is *columns) (turned rowWords) {
 	old, now := was.inRange.Words(), is.inRange.Words()
 	for w := range min(len(old), len(now)) {
 		if rows := old[w] ^ now[w]; rows != 0 {
-			turned = append(turned, turnedRows{uint32(w), rows})
+			turned = append(turned, rowWord{uint32(w), rows})
 		}
 	}
 	return turned
@@ -204,10 +229,22 @@ func (v *View) toldRows(leaves []uint32) (rows uint32) {
 // sumWords tells bitmaps apart that differ by a mistake.
 func sumWords(words []uint64) (sum uint64) {
 	for _, word := range words {
-		sum = (sum ^ word) * 0x9e3779b97f4a7c15
-		sum ^= sum >> 32
+		sum = addWord(sum, word)
 	}
 	return sum
+}
+
+// sumFloats is sumWords of numbers.
+func sumFloats(numbers []float64) (sum uint64) {
+	for _, x := range numbers {
+		sum = addWord(sum, math.Float64bits(x))
+	}
+	return sum
+}
+
+func addWord(sum, word uint64) uint64 {
+	sum = (sum ^ word) * 0x9e3779b97f4a7c15
+	return sum ^ sum>>32
 }
 
 // readHints reads what a node told of v; nil if it told nothing.
@@ -228,19 +265,15 @@ func (h *hints) follows(prev *View) bool {
 	return h != nil && prev != nil && prev.columns != nil && prev.Generation == h.base
 }
 
-// turnedSince returns the rows that entered or left their range since prev, in words that
-// ascend; known is false if that was not told.
-func (h *hints) turnedSince(prev *View) (turned []turnedRows, known bool) {
-	if !h.follows(prev) {
-		return nil, false
-	}
-	return h.turned, true
-}
-
-// checkInRange refuses columns with other rows in range than those of the node that told.
-func (h *hints) checkInRange(c *columns) error {
-	if h != nil && sumWords(c.inRange.Words()) != h.inRange {
+// checkColumns refuses columns that differ from those of the node that told.
+func (h *hints) checkColumns(c *columns) error {
+	switch {
+	case h == nil:
+		return nil
+	case sumWords(c.inRange.Words()) != h.inRange:
 		return fmt.Errorf("other rows are in range than on the node that built it")
+	case sumFloats(c.value) != h.values:
+		return fmt.Errorf("rows have other values than on the node that built it")
 	}
 	return nil
 }

@@ -26,8 +26,9 @@ type note struct {
 	Hints      int               // the form of the hints
 }
 
-// hintsForm is 1 more than that of the hints of the program before, which did not say it.
-const hintsForm = 2
+// hintsForm is the form of the hints that this program tells and understands. A node whose
+// form is another one does without, which takes longer.
+const hintsForm = 3
 
 // encode returns the note of a view that follows prev: JSON, and behind it the hints of the
 // view.

@@ -416,7 +416,7 @@ func TestDamagedDirectory(t *testing.T) {
 func TestNotes(t *testing.T) {
 	view, publication := rankings.Build(nil, &market.State{Chain: 1}, 1)
 	text, err := (note{At: 5}).encode(view, nil)
-	if err != nil || !bytes.HasPrefix(text, []byte(`{"At":5,"Hints":2}`)) {
+	if err != nil || !bytes.HasPrefix(text, []byte(`{"At":5,"Hints":3}`)) {
 		t.Errorf("the note is %q, %v", text, err)
 	}
 	n, told, err := decodeNote(text)
