@@ -6,7 +6,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"tidemark/rankings/clmath"
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -30,19 +29,21 @@ func codeOpenDay(c *field.Coder, d *market.PoolDay) {
 }
 
 // openDay returns a day as the series has it after a cut.
-func openDay(st *market.State, d market.PoolDay) market.PoolDay {
-	if d.EventHour != 0 || d.Day != market.DayOf(st.Head.Time) || d.Pool >= st.Pools.Len() {
+func openDay(st *market.State, d *market.PoolDay) *market.PoolDay {
+	if d.EventHour != 0 || d.Day != market.DayOf(st.Head.Time) || d.Pool >= st.Pools.Len() ||
+		!closesWith(d, st.Pools.At(d.Pool)) {
 		return d
 	}
+	open := *d
+	closeDay(&open, new(market.Pool))
+	return &open
+}
 
-	closed := d
-	closeDay(&closed, st.Pools.At(d.Pool))
-	if closed.Close == d.Close && closed.Tick == d.Tick && closed.Liquidity == d.Liquidity &&
-		closed.FeeGrowthGlobal0X128 == d.FeeGrowthGlobal0X128 &&
-		closed.FeeGrowthGlobal1X128 == d.FeeGrowthGlobal1X128 {
-		closeDay(&d, new(market.Pool))
-	}
-	return d
+// closesWith reports whether closeDay would leave a day as it is.
+func closesWith(d *market.PoolDay, p *market.Pool) bool {
+	return d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
+		d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
+		d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128
 }
 
 // closeDay gives a day what it has of its pool.
@@ -53,8 +54,7 @@ func closeDay(d *market.PoolDay, p *market.Pool) {
 
 // isOpen reports whether a day lacks what it has of its pool. No price is 0.
 func isOpen(d *market.PoolDay) bool {
-	return d.Close.IsZero() && d.Tick == 0 && d.Liquidity.IsZero() &&
-		d.FeeGrowthGlobal0X128 == clmath.U256{} && d.FeeGrowthGlobal1X128 == clmath.U256{}
+	return d.Close.IsZero() && closesWith(d, &market.Pool{})
 }
 
 // closeRow closes the day of a pool in a State that was read. A pool that never had one has

@@ -75,7 +75,7 @@ func TestOpenDay(t *testing.T) {
 		d.Pool, d.Day = 0, day
 		closeDay(&d, &pool)
 		change(&d)
-		got := openDay(st, d)
+		got := *openDay(st, &d)
 		if isOpen(&got) != want {
 			t.Errorf("%s: it is open: %t; want %t", name, isOpen(&got), want)
 		}

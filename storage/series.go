@@ -59,7 +59,7 @@ type series[E any] struct {
 
 	// Of a series whose entries are stored without what another row has: takes that out, in
 	// a cut, and adds it again. nil: there is none.
-	shorten func(*market.State, E) E
+	shorten func(*market.State, *E) *E
 	restore func(*pebble.Iterator, market.ChainID, *E) error
 }
 
@@ -78,7 +78,7 @@ func (s *series[E]) byDay() *series[E] { s.daily = true; return s }
 
 // without marks a series whose entries are stored without what another row has.
 func (s *series[E]) without(
-	shorten func(*market.State, E) E, restore func(*pebble.Iterator, market.ChainID, *E) error,
+	shorten func(*market.State, *E) *E, restore func(*pebble.Iterator, market.ChainID, *E) error,
 ) *series[E] {
 	s.shorten, s.restore = shorten, restore
 	return s
@@ -112,8 +112,7 @@ func (s *series[E]) writeOp(w *writer, st *market.State, op ledger.Op) {
 		return
 	}
 	if s.shorten != nil {
-		shorter := s.shorten(st, *entry)
-		entry = &shorter
+		entry = s.shorten(st, entry)
 	}
 	putRecord(w, w.walk.buf, entry, s.record)
 }
