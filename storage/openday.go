@@ -31,37 +31,24 @@ func codeOpenDay(c *field.Coder, d *market.PoolDay) {
 // openDay returns a day as the series has it after a cut.
 func openDay(st *market.State, d *market.PoolDay) *market.PoolDay {
 	if d.EventHour != 0 || d.Day != market.DayOf(st.Head.Time) || d.Pool >= st.Pools.Len() ||
-		!closesWith(d, st.Pools.At(d.Pool)) {
+		!d.ClosesWith(st.Pools.At(d.Pool)) {
 		return d
 	}
 	open := *d
-	closeDay(&open, new(market.Pool))
+	open.CloseWith(new(market.Pool))
 	return &open
-}
-
-// closesWith reports whether closeDay would leave a day as it is.
-func closesWith(d *market.PoolDay, p *market.Pool) bool {
-	return d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
-		d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
-		d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128
-}
-
-// closeDay gives a day what it has of its pool.
-func closeDay(d *market.PoolDay, p *market.Pool) {
-	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
-	d.FeeGrowthGlobal0X128, d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128
 }
 
 // isOpen reports whether a day lacks what it has of its pool. No price is 0.
 func isOpen(d *market.PoolDay) bool {
-	return d.Close.IsZero() && closesWith(d, &market.Pool{})
+	return d.Close.IsZero() && d.ClosesWith(new(market.Pool))
 }
 
 // closeRow closes the day of a pool in a State that was read. A pool that never had one has
 // day 0.
 func closeRow(st *market.State, pool uint32, d *market.PoolDay) {
 	if d.Day != 0 && isOpen(d) && pool < st.Pools.Len() {
-		closeDay(d, st.Pools.At(pool))
+		d.CloseWith(st.Pools.At(pool))
 	}
 }
 
@@ -71,7 +58,7 @@ func (r *Replica) closeDays() {
 	pools := replicaTable[market.Pool](r, ledger.Pools.Index())
 	for _, i := range days.last {
 		if d := days.table.At(i); d.Day != 0 && isOpen(d) && i < pools.table.Len() {
-			closeDay(days.table.Mut(i), pools.table.At(i))
+			days.table.Mut(i).CloseWith(pools.table.At(i))
 		}
 	}
 }
@@ -101,6 +88,6 @@ func closeEntry(it *pebble.Iterator, chain market.ChainID, d *market.PoolDay) (e
 			return fmt.Errorf("pool %d of an open day: %w", d.Pool, err)
 		}
 	}
-	closeDay(d, &pool)
+	d.CloseWith(&pool)
 	return rows.Error()
 }

@@ -44,7 +44,7 @@ func TestOpenDays(t *testing.T) {
 	}
 
 	day := *r.State.Days.At(0)
-	closeDay(&day, new(market.Pool))
+	day.CloseWith(new(market.Pool))
 	findings, err := checkSpoiled(t, s, dayKey(0, today-1), func([]byte) []byte {
 		d := withoutHour(day)
 		return encode(nil, &d, codeDayEntry)
@@ -73,7 +73,7 @@ func TestOpenDay(t *testing.T) {
 		t.Helper()
 		d := withoutHour(filled[market.PoolDay](next))
 		d.Pool, d.Day = 0, day
-		closeDay(&d, &pool)
+		d.CloseWith(&pool)
 		change(&d)
 		got := *openDay(st, &d)
 		if isOpen(&got) != want {

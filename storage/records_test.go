@@ -140,7 +140,7 @@ func roundTrips(t failer, next numbers, undo bool) {
 	day := endedDay(next)
 	day.Pool, day.Day = 0, 0
 	roundTrip(t, day, codeDayEntry)
-	closeDay(&day, new(market.Pool))
+	day.CloseWith(new(market.Pool))
 	roundTrip(t, withoutHour(day), codeDayEntry)
 	tick := filled[market.TickDay](next)
 	tick.Pool, tick.Tick, tick.Day = 0, 0, 0
@@ -277,7 +277,7 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "stats of format 10", stats, codeAllWindows)
 	dumpRecord(&out, "pool, after it changed", poolState(next), codePoolState)
 	running := withoutHour(endedDay(next))
-	closeDay(&running, new(market.Pool))
+	running.CloseWith(new(market.Pool))
 	dumpRecord(&out, "pool day, open", running, codeDayEntry)
 	patch := pricePatch{number: 300, factor: 1.5}
 	patch.add(5, stepWritten)

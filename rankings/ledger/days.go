@@ -106,9 +106,7 @@ func (l *Ledger) fillStaleDays() {
 // fillDayEnd fills in the closing values from the pool as it is now.
 func (l *Ledger) fillDayEnd(i uint32, d *market.PoolDay) {
 	p := l.st.Pools.At(i)
-	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
-	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
-	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
+	d.CloseWith(p)
 	amount0, amount1 := principalOf(p, l.st.TickLists.At(i), &l.st.Ticks)
 	d.Amount0, d.Amount1 = clmath.FromFloat(amount0), clmath.FromFloat(amount1)
 }

@@ -126,6 +126,19 @@ func (d *PoolDay) ForgetHour() {
 	d.EventHour, d.HourHigh, d.HourLow, d.HourVolumeUsd, d.HourFeesUsd = 0, 0, 0, 0, 0
 }
 
+// CloseWith sets what a day has of its pool as that is at its end, but for the amounts.
+func (d *PoolDay) CloseWith(p *Pool) {
+	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
+	d.FeeGrowthGlobal0X128, d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128
+}
+
+// ClosesWith reports whether CloseWith would leave a day as it is.
+func (d *PoolDay) ClosesWith(p *Pool) bool {
+	return d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
+		d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
+		d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128
+}
+
 // PoolHour is one UTC hour of a pool, after its end. Only hours with events have
 // one. The last of a day follows from the day. Prices are sqrtPriceX96.
 type PoolHour struct {
