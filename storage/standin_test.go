@@ -264,8 +264,8 @@ func listSorted(fs vfs.FS, dir string) []string {
 // comes first, then those of what was in it.
 func TestCheckMissingTable(t *testing.T) {
 	fs, s := lifeStore(t)
-	tables := slices.Sorted(maps.Keys(tablesOf(t, s, 1)))
 	closeTest(t, s)
+	tables := slices.Sorted(maps.Keys(closedTables(t, fs)))
 	resize(t, fs, "data/"+tables[0], -1)
 
 	s = openToRead(t, fs)

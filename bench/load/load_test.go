@@ -152,15 +152,16 @@ func TestAskedInTurn(t *testing.T) {
 	var wrong atomic.Int64
 	var addresses [2]string
 	for i, key := range []string{"k1", "k2"} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			served[i].Add(1)
 			if q.Header.Get("KC-APIKey") != key || q.Host != addresses[i] {
 				wrong.Add(1)
 			}
 			w.Header().Set("Content-Length", "0")
 		}))
-		defer server.Close()
 		addresses[i] = server.Listener.Addr().String()
+		server.Start()
+		defer server.Close()
 	}
 
 	r := mustRun(t, Config{
