@@ -136,7 +136,7 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
 	moved := m.moved & (in | f.crossedOf(first, open&m.moved&m.crossed&^in)) &^ written
-	f.ranker.Reclaim(first, moved, open, kept)
+	f.ranker.Reclaim(first, f.pool.chunk(first, end), moved, open, kept)
 
 	todo := open & (moved | m.priced) &^ written
 	if todo != open {

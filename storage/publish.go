@@ -71,8 +71,8 @@ type writer struct {
 
 // maxRetainedBatch is how long the batch that is left for the next commit, of any chain,
 // may be. A refresh of a million positions fits, for which its memory grew in doubling
-// steps; the first load of a corpus does not.
-const maxRetainedBatch = 32 << 20
+// steps; the first one of a process, which writes every leaf, does not.
+const maxRetainedBatch = 8 << 20
 
 // Commit writes the cut in one synced batch. After a crash the chain is at the
 // last Commit that returned nil, or at the one that was running, as a whole.

@@ -10,7 +10,7 @@ const NoFee = NoIndex
 
 // Pool is the state of one pool. TickLists, Days, Minutes and Stats have a record
 // for each pool at the same index. What the rows of its positions are computed from
-// stands first.
+// stands first. A record takes four cache lines.
 type Pool struct {
 	Currency0, Currency1 uint32 // tokens
 	Tick                 int32
@@ -31,7 +31,8 @@ type Pool struct {
 	Hooks        Address
 	Fee          uint32 // of the key: pips, or DynamicFee
 	TickSpacing  int32
-	CreatedAt    int64 // unix seconds
+	LastHour     uint32 // the pool's newest HourBucket, or NoIndex
+	CreatedAt    int64  // unix seconds
 	CreatedBlock uint64
 
 	ProtocolFee uint32 // pips: low 12 bits zeroForOne, high 12 bits oneForZero
@@ -44,7 +45,6 @@ type Pool struct {
 	OpenPositions uint32 // NFT positions with liquidity
 	Holders       uint32 // distinct owners of those
 
-	LastHour uint32 // the pool's newest HourBucket, or NoIndex
 	// Held tells for each token whether the pool counted as a market of it when
 	// the hour began: 0 for no, NoIndex for yes. Any other value is the hour since
 	// which the pool no longer qualifies and is kept as a market for a while; see
@@ -85,10 +85,6 @@ func OldestHour(day uint32) uint32 { return (max(day, HourlyDays) - HourlyDays) 
 // before OldestHour, which is then the day's first one. The buckets of a pool form
 // a linked list, newest first; those older than KeptDays are freed.
 type HourBucket struct {
-	// What format 6 of the store and earlier kept of raw amounts. Nothing reads them;
-	// rows and undos from there keep them, so that they stay what they are. They are 0 in
-	// later ones.
-	In0, In1, Fees0, Fees1 clmath.U128
 	// USD at the hour's own prices. A swap whose input has no price counts its
 	// output; if neither has one, the sum is Unknown.
 	VolumeUsd, FeesUsd float64

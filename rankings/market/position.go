@@ -12,16 +12,9 @@ import (
 // A record takes four and a half cache lines, and is small because there are so many.
 // What the row of an open position is made from is in the first four.
 type Position struct {
-	ID                   uint64
-	Pool, Owner          uint32 // Owner: the last one, after a burn
-	TickLower, TickUpper int32
-	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while it has liquidity
-
-	// LiquidityOrUsd is the liquidity until the position closes, and then the bits of the
-	// USD of both ClosePrices. Nobody but the methods below reads or writes it.
-	LiquidityOrUsd clmath.U128
-
-	MintedAt uint32 // unix seconds of the first mint
+	ID          uint64
+	Pool, Owner uint32 // Owner: the last one, after a burn
+	MintedAt    uint32 // unix seconds of the first mint
 	// SecondsInside is the time that a closed position spent in its range while it
 	// was open. While it is open, it is the seconds inside of its range less those
 	// of earlier openings; see State.SecondsInRange.
@@ -34,6 +27,15 @@ type Position struct {
 	Timed      bool // SecondsInside and SecondsClosed are known
 
 	CloseCorroborated [2]bool // of the ClosePrices, as the fields at the end
+
+	// The claim of an open position is made from its pool, its ticks and what follows, until
+	// the sums: 96 bytes, which are in two cache lines wherever a record begins.
+	TickLower, TickUpper int32
+	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while it has liquidity
+
+	// LiquidityOrUsd is the liquidity until the position closes, and then the bits of the
+	// USD of both ClosePrices. Nobody but the methods below reads or writes it.
+	LiquidityOrUsd clmath.U128
 
 	FeeGrowthInside0LastX128 clmath.U256
 	FeeGrowthInside1LastX128 clmath.U256
@@ -70,6 +72,10 @@ func (p *Position) Liquidity() clmath.U128 {
 	}
 	return p.LiquidityOrUsd
 }
+
+// OpenLiquidity is Liquidity of a position that is known to be open. It does not read that,
+// which may be a cache line more.
+func (p *Position) OpenLiquidity() clmath.U128 { return p.LiquidityOrUsd }
 
 // SetLiquidity sets the liquidity. A position that was closed has no ClosePrices then.
 func (p *Position) SetLiquidity(v clmath.U128) {

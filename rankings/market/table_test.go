@@ -341,7 +341,10 @@ func TestRecordSizes(t *testing.T) {
 	}
 
 	f("position", unsafe.Sizeof(Position{}), 288)
+	f("offset of the claim of a position", unsafe.Offsetof(Position{}.TickLower), 32)
+	f("end of the claim of a position", unsafe.Offsetof(Position{}.Deposited0), 32+96)
 	f("row of an open position", unsafe.Offsetof(Position{}.ClosedAt), 4*64)
 	f("tick", unsafe.Sizeof(Tick{}), 144)
-	f("hour bucket", unsafe.Sizeof(HourBucket{}), 104)
+	f("pool", unsafe.Sizeof(Pool{}), 4*64)
+	f("hour bucket", unsafe.Sizeof(HourBucket{}), 40)
 }

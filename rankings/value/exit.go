@@ -39,7 +39,7 @@ func hasOwnExit(index uint32, pool *market.Pool, token, by *tokenView) bool {
 // ownExit is what of the leg's ExitUsd is the position's own liquidity, 0 or more.
 func (r *row) ownExit(leg int) float64 {
 	p, by := r.position, r.sides[1-leg]
-	s := surroundingsOf(r.st, p)
+	s := surroundingsOf(r.st, p.Pool, p)
 	if !hasOwnExit(p.Pool, s.pool, r.sides[leg], by) {
 		return 0
 	}

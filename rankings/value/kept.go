@@ -57,9 +57,10 @@ func (k *Ranker) Keep(kept *Kept) { *kept = Kept{k.row.f.Claim, k.row.flows} }
 
 // Reclaim computes the claims of rows of a chunk again, because their pools moved: of those
 // that are open and marked, the first row of the chunk by the lowest bit. kept has one
-// entry for each open row of the chunk, and open marks those. It reads what the rows need
-// all of a kind at a time, so that their cache misses overlap.
-func (k *Ranker) Reclaim(first uint32, rows, open uint64, kept []Kept) {
+// entry for each open row of the chunk, and open marks those; pools has the pool of each row
+// of the chunk. It reads what the rows need all of a kind at a time, so that their cache
+// misses overlap.
+func (k *Ranker) Reclaim(first uint32, pools []uint32, rows, open uint64, kept []Kept) {
 	rows &= open
 	if rows == 0 {
 		return
@@ -69,12 +70,12 @@ func (k *Ranker) Reclaim(first uint32, rows, open uint64, kept []Kept) {
 	k.chunk = nil // its surroundings are written over
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		p := &chunk[bits.TrailingZeros64(rest)]
-		k.sink += uint64(p.LowerSlot) + p.FeeGrowthInside0LastX128[1] + p.FeeGrowthInside1LastX128[3]
+		k.sink += uint64(p.LowerSlot) + p.FeeGrowthInside1LastX128[3]
 	}
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		n := bits.TrailingZeros64(rest)
 		s := &k.around[n]
-		*s = surroundingsOf(k.st, &chunk[n])
+		*s = surroundingsOf(k.st, pools[n], &chunk[n])
 		k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 	}
 

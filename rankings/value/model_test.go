@@ -196,8 +196,10 @@ func TestRenewedRows(t *testing.T) {
 			var kept [1]Kept
 			old.Rank(i, &before)
 			old.Keep(&kept[0])
-			if row := uint64(1) << (i % market.ChunkLen); p.Pool%3 == 1 {
-				renewed.Reclaim(i&^(market.ChunkLen-1), row, row, kept[:])
+			if n := i % market.ChunkLen; p.Pool%3 == 1 {
+				var pools [market.ChunkLen]uint32
+				pools[n] = p.Pool
+				renewed.Reclaim(i-n, pools[:], 1<<n, 1<<n, kept[:])
 			}
 			var got Results
 			renewed.Prepare(p.Pool)

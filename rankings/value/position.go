@@ -110,7 +110,7 @@ func (v *PoolValues) rowOf(st *market.State, p *market.Position, f *Figures) row
 		valuation: valuation{f: f},
 	}
 	if p.IsOpen() {
-		r.surroundings = surroundingsOf(st, p)
+		r.surroundings = surroundingsOf(st, p.Pool, p)
 	}
 	return r
 }
@@ -278,7 +278,7 @@ func (r *row) computeClaim() {
 // where inside is the fee growth between the position's ticks.
 func (s *surroundings) claimOf(p *market.Position) (principal, fees [2]clmath.U256) {
 	pool, lower, upper := s.pool, s.lower, s.upper
-	liquidity := p.Liquidity()
+	liquidity := p.OpenLiquidity()
 	principal[0], principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, liquidity, false)
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,

@@ -34,7 +34,11 @@ func (x *poolRanges) forget(row uint32) {
 func (x *poolRanges) update(st *market.State) {
 	rows := st.Positions.Len()
 	x.cut(rows)
+	first := len(x.of) == 0
 	x.of = resize(x.of, int(st.Pools.Len()))
+	if first { // of a store there are all at once
+		x.makeRoom(st)
+	}
 
 	for _, row := range x.stale {
 		if row < x.rows {
@@ -47,6 +51,14 @@ func (x *poolRanges) update(st *market.State) {
 		if p := st.Positions.At(x.rows); p.IsOpen() {
 			x.of[p.Pool] = append(x.of[p.Pool], rangeOf(x.rows, p))
 		}
+	}
+}
+
+// makeRoom makes room for the positions that the pools have, and no more: doubled until they
+// fit, the ranges would take a third more memory.
+func (x *poolRanges) makeRoom(st *market.State) {
+	for pool := range x.of {
+		x.of[pool] = make([]heldRange, 0, st.Pools.At(uint32(pool)).OpenPositions)
 	}
 }
 

@@ -70,8 +70,8 @@ type surroundings struct {
 	lower, upper *market.Tick
 }
 
-func surroundingsOf(st *market.State, p *market.Position) surroundings {
-	return surroundings{st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
+func surroundingsOf(st *market.State, pool uint32, p *market.Position) surroundings {
+	return surroundings{st.Pools.At(pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
 }
 
 // NewRanker returns a Ranker over st at st.Prices.
@@ -181,7 +181,7 @@ func (k *Ranker) ReadAhead(i uint32, rows uint64) {
 		}
 
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
-		*s = surroundingsOf(k.st, p)
+		*s = surroundingsOf(k.st, p.Pool, p)
 		k.sink += readFlows(p) + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 	}
 }
