@@ -50,7 +50,7 @@ func TestFirstCommitOnDamage(t *testing.T) {
 func TestUndosOfADamagedRow(t *testing.T) {
 	_, s := lifeStore(t)
 	defer closeTest(t, s)
-	undos, err := s.Undos(1, nil)
+	undos, err := coldUndos(s, 1, nil)
 	if err != nil || len(undos) == 0 {
 		t.Fatalf("%d undos, %v", len(undos), err)
 	}
@@ -61,7 +61,7 @@ func TestUndosOfADamagedRow(t *testing.T) {
 	}
 
 	var damage *Damage
-	if undos, err := s.Undos(1, nil); len(undos) > 0 || !errors.As(err, &damage) || damage.What != "table pools" {
+	if undos, err := coldUndos(s, 1, nil); len(undos) > 0 || !errors.As(err, &damage) || damage.What != "table pools" {
 		t.Errorf("%d undos, %v; want the damage of table pools", len(undos), err)
 	}
 }
@@ -124,7 +124,7 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 		if s.Rollback(1) != nil {
 			t.Errorf("the dropped chain says %s", s.Rollback(1))
 		}
-		if undos, err := s.Undos(1, nil); undos != nil || err != nil {
+		if undos, err := coldUndos(s, 1, nil); undos != nil || err != nil {
 			t.Errorf("the dropped chain has the undos %v, %v", undos, err)
 		}
 		holds(t, s, two)

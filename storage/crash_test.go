@@ -180,6 +180,6 @@ func readAll(s *Store, chain market.ChainID) (err error) {
 		return err
 	}
 	r.Warm(func() bool { return false })
-	_, err = s.Undos(chain, nil)
+	_, err = coldUndos(s, chain, nil)
 	return err
 }

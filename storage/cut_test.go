@@ -71,7 +71,7 @@ func holds(t *testing.T, s *Store, want *snapshot) {
 	f("directory", want.directory, string(got.Directory))
 	f("confirmed", want.confirmed, got.Confirmed)
 	sameState(t, want.st, got.State)
-	undos, err := s.Undos(chain, nil)
+	undos, err := coldUndos(s, chain, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +92,15 @@ func holds(t *testing.T, s *Store, want *snapshot) {
 	}
 
 	sameSeries(t, s, want)
+}
+
+// coldUndos returns the undos of a chain, of whose State no row is in memory.
+func coldUndos(s *Store, chain market.ChainID, pause func()) ([]*ledger.Undo, error) {
+	r, err := s.Restore(chain)
+	if r == nil {
+		return nil, err
+	}
+	return s.Undos(r.State, pause)
 }
 
 // sameState compares every field of two States, row by row.

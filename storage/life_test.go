@@ -161,7 +161,7 @@ func (l *life) commit(t testing.TB, s *Store) {
 // restart replaces the kept ledger by one made from the store.
 func (l *life) restart(t testing.TB, s *Store) {
 	t.Helper()
-	undos, err := s.Undos(1, nil)
+	undos, err := coldUndos(s, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,11 +93,11 @@ func (x *teed) follow() {
 	}
 	sameState(x.t, want.State, got.State)
 	sameLists(x.t, want.State, got.State)
-	undos, err := x.s.Undos(x.chain, nil)
+	undos, err := coldUndos(x.s, x.chain, nil)
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	before, err := x.s.UndosBefore(got.State, nil)
+	before, err := x.s.Undos(got.State, nil)
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -89,21 +89,11 @@ func (r *Restored) Warm(stop func() bool) bool {
 	return !stopped
 }
 
-// Undos returns the undos of a chain, oldest first. It also reads rows of the cut:
-// an undo stores only what differs from them. That takes about a second for a chain of a
-// million positions, in which pause is called for every row; nil is no pause.
-func (s *Store) Undos(chain market.ChainID, pause func()) (undos []*ledger.Undo, err error) {
-	defer catchDamage(&err)
-	r, err := s.Restore(chain)
-	if r == nil {
-		return nil, err
-	}
-	return s.UndosBefore(r.State, pause)
-}
-
-// UndosBefore is Undos of the chain of st, which is the State of its last cut and may be in
-// memory.
-func (s *Store) UndosBefore(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
+// Undos returns the undos of a chain, oldest first. st is the State of its last cut: an undo
+// stores only what differs from that. Rows that are not in memory are read in no order, and
+// so it is several times as fast once all of them are. pause is called for every row; nil is
+// no pause.
+func (s *Store) Undos(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
 	if undos, err = s.readUndos(st, pause); err != nil {
 		return nil, s.reportDamage(st.Chain, "undos", err)

@@ -42,7 +42,7 @@ func TestUndosPause(t *testing.T) {
 	defer closeTest(t, s)
 
 	pauses := 0
-	undos, err := s.Undos(1, func() { pauses++ })
+	undos, err := coldUndos(s, 1, func() { pauses++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +65,14 @@ func TestRecordsThatAreCutShort(t *testing.T) {
 		g.commit(t, s, 3, true)
 	}
 
-	if undos, err := s.Undos(1, nil); err != nil || len(undos) == 0 {
+	if undos, err := coldUndos(s, 1, nil); err != nil || len(undos) == 0 {
 		t.Fatalf("%d undos, %v", len(undos), err)
 	}
 	if cutShort(t, s, kindUndo) == 0 {
 		t.Fatal("there is no undo to cut")
 	}
 	var damage *Damage
-	if undos, err := s.Undos(1, nil); !errors.As(err, &damage) || undos != nil || !strings.Contains(err.Error(), "undo of block ") {
+	if undos, err := coldUndos(s, 1, nil); !errors.As(err, &damage) || undos != nil || !strings.Contains(err.Error(), "undo of block ") {
 		t.Errorf("of undos that were cut: %d, %v; want the damage", len(undos), err)
 	}
 
@@ -80,8 +80,9 @@ func TestRecordsThatAreCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if undos, err := s.UndosBefore(r.State, nil); !errors.As(err, &damage) || undos != nil {
-		t.Errorf("of undos before a State that were cut: %d, %v; want the damage", len(undos), err)
+	r.Warm(func() bool { return false })
+	if undos, err := s.Undos(r.State, nil); !errors.As(err, &damage) || undos != nil {
+		t.Errorf("of undos of a State in memory that were cut: %d, %v; want the damage", len(undos), err)
 	}
 
 	line := seriesFor(ledger.PoolDays)

@@ -225,7 +225,11 @@ func TestOldUndosAreDropped(t *testing.T) {
 		s.refresh()
 	}
 
-	undos, err := s.store.Undos(1, nil)
+	r, err := s.store.Restore(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undos, err := s.store.Undos(r.State, nil)
 	if err != nil || len(undos) == 0 || len(undos) > spans/2 {
 		t.Errorf("%d undos are stored after %d spans, %v", len(undos), spans, err)
 	}

@@ -191,7 +191,7 @@ func (c *Chain) Promote(pause func()) error {
 	var undos []*ledger.Undo
 	if cut != nil {
 		var err error
-		if undos, err = c.store.UndosBefore(cut.State, pause); err != nil {
+		if undos, err = c.store.Undos(cut.State, pause); err != nil {
 			return err
 		}
 	}

@@ -124,13 +124,13 @@ func (c *Chain) Load(stop func() bool) error {
 	if c.ledger != nil {
 		return nil
 	}
-	pause := func() { stop() }
-	undos, err := c.store.Undos(c.ID(), pause)
-	if err != nil {
-		return err
-	}
 	if !c.kept.Warm(stop) {
 		return errors.New("stopped while loading")
+	}
+	pause := func() { stop() }
+	undos, err := c.store.Undos(c.kept.State, pause)
+	if err != nil {
+		return err
 	}
 
 	c.continueFrom(c.kept.State, undos, pause)
