@@ -47,8 +47,8 @@ func (x *times) begin() { x.began, x.busy = time.Now(), othersBusy() }
 // processors.
 const loadedTimes = 3
 
-// end ends it.
-func (x *times) end() {
+// end ends it, and reports whether it took no longer than it may.
+func (x *times) end() bool {
 	took, most := time.Since(x.began), x.within
 	if others := othersBusy() - x.busy; float64(others) < quietShare*float64(took) {
 		x.quiet = append(x.quiet, took)
@@ -60,6 +60,7 @@ func (x *times) end() {
 	if took > most {
 		x.t.Errorf("%s took %s; cannot exceed %s", x.what, took, most)
 	}
+	return took <= most
 }
 
 // String says how long it took in the median and at most, and of how many rounds others
@@ -241,9 +242,12 @@ func TestClusterPartitions(t *testing.T) {
 		for _, p := range links {
 			p.Heal()
 		}
+		when := fmt.Sprintf("after %s was separated (silently: %v)", cutKinds[kind], silent)
 		healed.begin()
-		f.settle(fmt.Sprintf("after %s was separated (silently: %v)", cutKinds[kind], silent))
-		healed.end()
+		f.settle(when)
+		if !healed.end() {
+			t.Log("it was ", when)
+		}
 	}
 	f.judge()
 	figure(t, "%d partitions (%d of %s, %d of %s, %d of %s), cut or silent: %d generations that went back, %d pages "+
