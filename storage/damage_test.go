@@ -243,7 +243,8 @@ func lastOwner(t *testing.T, s *Store, chain market.ChainID) []byte {
 	return owner[8:]
 }
 
-// corruptTable flips a bit of some bytes in a table file.
+// corruptTable flips a bit of some bytes in a table file of a closed store: a compaction of an
+// open one may write the table again.
 func corruptTable(t *testing.T, fs vfs.FS, want []byte) (path string) {
 	t.Helper()
 	names, err := fs.List("data")
@@ -279,8 +280,9 @@ func TestDamagedChainIsRebuilt(t *testing.T) {
 	one.commit(t, s, 300, true)
 	other := two.commit(t, s, 300, true)
 	must(s.Compact())
-	corruptTable(t, fs, lastOwner(t, s, 1))
+	owner := lastOwner(t, s, 1)
 	closeTest(t, s)
+	corruptTable(t, fs, owner)
 
 	s = openTest(t, fs)
 	defer func() { closeTest(t, s) }()
@@ -318,8 +320,8 @@ func TestCheckNamesDamagedFile(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("position 30 has no transaction: %v", err)
 	}
-	path := corruptTable(t, fs, entry.TxHash[8:])
 	closeTest(t, s)
+	path := corruptTable(t, fs, entry.TxHash[8:])
 
 	s = openTest(t, fs)
 	defer closeTest(t, s)
@@ -456,8 +458,9 @@ func TestDamageOfCompactionIsFound(t *testing.T) {
 	newRig(8, 1).commit(t, s, 300, true)
 	newRig(9, 2).commit(t, s, 300, true)
 	must(s.Compact())
-	path := corruptTable(t, fs, lastOwner(t, s, 1))
+	owner := lastOwner(t, s, 1)
 	closeTest(t, s)
+	path := corruptTable(t, fs, owner)
 
 	s = openTest(t, fs)
 	defer closeTest(t, s)
