@@ -297,10 +297,10 @@ func codeHour(c *field.Coder, h *market.HourBucket) {
 	c.U32("hour", &h.Hour)
 	c.Index("prev", &h.Prev)
 	c.U32("swaps", &h.Swaps)
-	for _, name := range [...]string{"in0", "in1", "fees0", "fees1"} {
-		var unused clmath.U128 // 0 since format 7, and nothing reads what earlier ones have
-		c.U128(name, &unused)
-	}
+	c.U128("in0", &h.In0)
+	c.U128("in1", &h.In1)
+	c.U128("fees0", &h.Fees0)
+	c.U128("fees1", &h.Fees1)
 	c.USD("volumeUsd", &h.VolumeUsd)
 	c.USD("feesUsd", &h.FeesUsd)
 	c.USD("close", &h.Close)

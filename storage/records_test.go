@@ -459,17 +459,3 @@ func TestPositionBytes(t *testing.T) {
 		"0000010000000408409c2200000000000809")
 	f("one that was never open", never, "0100010000000101000000000000000000000000"+"00000a00000000000000000000000000")
 }
-
-// A bucket of format 6 or earlier has raw amounts, which are passed over.
-func TestEarlierBuckets(t *testing.T) {
-	const amounts = "0e6100000000000000fc74d3f9bf0b" + "01ee" + "05b57f6ddf0e" + "0c1e00583c80a1060081fa0d5e"
-	b, err := hex.DecodeString("00" + "ffffffff0f" + "01" + "f701" + amounts + "083ff8000000000000" + "01" + "00")
-	must(err)
-	want := market.HourBucket{Pool: market.NoIndex, Hour: math.MaxUint32, Swaps: 247, VolumeUsd: 1.5, FeesUsd: market.Unknown}
-
-	var got market.HourBucket
-	must(decode(b, &got, codeHour))
-	if d := equal(want, got); d != "" {
-		t.Errorf("it is read as another one (-want +got):\n%s", d)
-	}
-}

@@ -90,9 +90,8 @@ func (r *Restored) Warm(stop func() bool) bool {
 }
 
 // Undos returns the undos of a chain, oldest first. st is the State of its last cut: an undo
-// stores only what differs from that. Rows that are not in memory are read in no order, and
-// so it is several times as fast once all of them are. pause is called for every row; nil is
-// no pause.
+// stores only what differs from that. Rows that are not in memory are read for it, in no
+// order. pause is called for every row; nil is no pause.
 func (s *Store) Undos(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
 	if undos, err = s.readUndos(st, pause); err != nil {

@@ -22,7 +22,7 @@ func TestKeysOfACommit(t *testing.T) {
 	disk := vfs.NewMem()
 	s := openTest(t, disk)
 	defer func() { closeTest(t, s) }()
-	g := newRig(53, 1)
+	g := newRig(51, 1)
 	g.commit(t, s, 3, true)
 
 	f := func(what string, change func(ch *ledger.Changes), want ...string) {

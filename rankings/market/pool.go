@@ -85,6 +85,10 @@ func OldestHour(day uint32) uint32 { return (max(day, HourlyDays) - HourlyDays) 
 // before OldestHour, which is then the day's first one. The buckets of a pool form
 // a linked list, newest first; those older than KeptDays are freed.
 type HourBucket struct {
+	// What format 6 of the store and earlier kept of raw amounts. Nothing reads them;
+	// rows and undos from there keep them, so that they stay what they are: the checksum of
+	// an undo is over its whole rows. They are 0 in later ones.
+	In0, In1, Fees0, Fees1 clmath.U128
 	// USD at the hour's own prices. A swap whose input has no price counts its
 	// output; if neither has one, the sum is Unknown.
 	VolumeUsd, FeesUsd float64

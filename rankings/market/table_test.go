@@ -346,5 +346,5 @@ func TestRecordSizes(t *testing.T) {
 	f("row of an open position", unsafe.Offsetof(Position{}.ClosedAt), 4*64)
 	f("tick", unsafe.Sizeof(Tick{}), 144)
 	f("pool", unsafe.Sizeof(Pool{}), 4*64)
-	f("hour bucket", unsafe.Sizeof(HourBucket{}), 40)
+	f("hour bucket", unsafe.Sizeof(HourBucket{}), 104)
 }
