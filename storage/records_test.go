@@ -459,3 +459,30 @@ func TestPositionBytes(t *testing.T) {
 		"0000010000000408409c2200000000000809")
 	f("one that was never open", never, "0100010000000101000000000000000000000000"+"00000a00000000000000000000000000")
 }
+
+// TestUndoOfAnEarlierBucket: the checksum of an undo is over all that a bucket of format 6 has.
+func TestUndoOfAnEarlierBucket(t *testing.T) {
+	const want = "000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
+		"000000000000000000000000000000000000000000000000000000000000000000000000010400ff0701040380a61d01" +
+		"0001020201050201060a090000000000000000010201080908401c00000000000009083fe0000000000000090841cdcd" +
+		"6500000000009ce490f702"
+	u := ledger.Undo{Rows: make([]uint32, ledger.TableCount())}
+	bucket := market.HourBucket{
+		Pool: 3, Hour: 480_000, Prev: market.NoIndex, Swaps: 2, VolumeUsd: 7, FeesUsd: 0.5, Close: 1e9,
+		In0: clmath.U128{Lo: 5}, In1: clmath.U128{Lo: 6}, Fees0: clmath.U128{Hi: 1}, Fees1: clmath.U128{Lo: 8},
+	}
+	ledger.Hours.SetSaved(&u, []ledger.Saved[market.HourBucket]{{Index: 4, Row: bucket}})
+	if got := hex.EncodeToString(encode(nil, &u, plainUndo)); got != want {
+		t.Errorf("it is written as\n%s; want\n%s", got, want)
+	}
+
+	raw, err := hex.DecodeString(want)
+	must(err)
+	var got ledger.Undo
+	if err := decode(raw, &got, plainUndo); err != nil {
+		t.Fatal(err)
+	}
+	if d := equal(ledger.Hours.Saved(&u), ledger.Hours.Saved(&got)); d != "" {
+		t.Errorf("it is read as another one (-want +got):\n%s", d)
+	}
+}
