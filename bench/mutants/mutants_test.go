@@ -1,6 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +164,52 @@ func TestKnownCanBeMade(t *testing.T) {
 	}
 	for name := range list {
 		t.Errorf("no such mistake can be made: %s", name)
+	}
+}
+
+// TestBrokenRulesCanBeMade checks that every rule that make e2e-wrong breaks is still in
+// the source, once, and that the package compiles without it.
+func TestBrokenRulesCanBeMade(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("../oracle/mistakes.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []struct{ Name, File, Find, Put string }
+	if err := json.Unmarshal(text, &rules); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := loadTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, rule := range rules {
+		p := tr.packages[module+path.Dir(rule.File)]
+		if p == nil {
+			t.Errorf("%s: no package has %s", rule.Name, rule.File)
+			continue
+		}
+		if p.texts == nil {
+			if err := tr.parse(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		i := slices.Index(p.GoFiles, path.Base(rule.File))
+		if i < 0 {
+			t.Errorf("%s: there is no %s", rule.Name, rule.File)
+			continue
+		}
+		if n := bytes.Count(p.texts[i], []byte(rule.Find)); n != 1 {
+			t.Errorf("%s: %s has the text %d times, not once:\n%s", rule.Name, rule.File, n, rule.Find)
+			continue
+		}
+		broken := bytes.Replace(p.texts[i], []byte(rule.Find), []byte(rule.Put), 1)
+		if !tr.compiles(p, i, broken) {
+			t.Errorf("%s: %s does not compile with\n%s", rule.Name, rule.File, rule.Put)
+		}
+	}
+	if len(rules) == 0 {
+		t.Error("no rule is broken")
 	}
 }

@@ -1,6 +1,6 @@
-// Would the comparison notice? Six rules of the contracts are broken one at a time, each in a build of its own over a changed
-// copy of one source file (go build -overlay; the product holds no switch for it). A node of every build serves the same
-// finished chain, and each must show differences or stop with a report; the unchanged build must show none.
+// Would the comparison notice? Each rule of the contracts in mistakes.json is broken in a build of its own, over a changed copy of
+// one source file (go build -overlay; the product holds no switch for it). A node of every build serves the same finished chain,
+// and each must show differences or stop with a report; the unchanged build must show none.
 // With --parts 3 --part 1 only every third of them is, from the second on.
 // node e2e-wrong.mjs [--seed 3] [--ops 700] [--out out/e2e-wrong] [--maxSeconds 1200] [--parts 1] [--part 0]
 import { spawn, spawnSync } from 'node:child_process'
@@ -10,51 +10,7 @@ import { HERE, parseArgs } from './lib.mjs'
 import { Tidemark, freePorts, killAll, track, untrack, waitFor } from './tidemark.mjs'
 import { compareChain, readChain } from './compare.mjs'
 
-const MISTAKES = [
-  {
-    name: 'word edges',
-    about: 'a swap is not split at the edges of 256-tick words',
-    file: 'rankings/ledger/swap.go',
-    find: '\t\tstop := clmath.WordEdge(r.Tick, spacing, r.Down)\n',
-    put: '\t\tstop := int32(clmath.MaxTick)\n\t\tif r.Down {\n\t\t\tstop = clmath.MinTick\n\t\t}\n'
-  },
-  {
-    name: 'rounding up',
-    about: 'the input of a full step is rounded down',
-    file: 'rankings/clmath/swap.go',
-    find: '\t\treturn Amount0(to, from, liquidity, true)\n\t}\n\treturn Amount1(from, to, liquidity, true)\n',
-    put: '\t\treturn Amount0(to, from, liquidity, false)\n\t}\n\treturn Amount1(from, to, liquidity, false)\n'
-  },
-  {
-    name: 'still step',
-    about: 'input left at the final price is ignored when the price does not move',
-    file: 'rankings/clmath/replay.go',
-    find: '\tr.addFee(&r.inputLeft, &fee)\n',
-    put: '\tif !r.SqrtPriceX96.Eq(&r.end) {\n\t\tr.addFee(&r.inputLeft, &fee)\n\t}\n'
-  },
-  {
-    name: 'protocol fee',
-    about: 'the protocol\'s part is taken from the fee instead of from the input',
-    file: 'rankings/clmath/replay.go',
-    find: '\t\t\tcut = MulDiv(total, &U256{uint64(r.protocolFee)}, &U256{Pips})\n',
-    put: '\t\t\tcut = MulDiv(fee, &U256{uint64(r.protocolFee)}, &U256{Pips})\n'
-  },
-  {
-    name: 'seconds outside',
-    about: 'a crossing does not flip the seconds outside of its tick',
-    file: 'rankings/ledger/swap.go',
-    find: '\tt.SecondsOutside = l.clock() - t.SecondsOutside\n',
-    put: ''
-  },
-  {
-    name: 'burn order',
-    about: 'the liquidity of a burned position is expected to go before the burn',
-    file: 'rankings/ledger/history.go',
-    find: '\t\tif row.IsOpen() {\n\t\t\tl.moves = append(l.moves, m)\n\t\t\treturn nil\n\t\t}\n\t} else {\n',
-    put: '\t} else {\n'
-  }
-]
-
+const MISTAKES = JSON.parse(fs.readFileSync(path.join(HERE, 'mistakes.json')))
 const ROOT = path.resolve(HERE, '../..')
 const o = parseArgs({ seed: 3, ops: 700, out: 'out/e2e-wrong', maxSeconds: 1200, parts: 1, part: 0 })
 const tried = MISTAKES.filter((_, i) => i % o.parts === o.part)
@@ -80,7 +36,7 @@ console.log(failed ? `FAIL: ${failed} builds did not show what they should` : `a
 process.exit(failed ? 1 : 0)
 
 // changed returns the source file with the mistake in it. The text must be there exactly once: a table that no longer fits the
-// source must be mended, not skipped.
+// source must be mended, not skipped. The tests of bench/mutants hold it to the source too.
 function changed (m) {
   const source = fs.readFileSync(path.join(ROOT, m.file), 'utf8')
   const found = source.split(m.find).length - 1
