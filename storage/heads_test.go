@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 // The zero value of the options suits a node.
 func TestOptionsDefaults(t *testing.T) {
 	o, a := Options{}.withDefaults(), AccountsOptions{}.withDefaults()
-	if o.Logger == nil || o.Exit == nil || o.fs == nil || o.CacheBytes != 64<<20 || o.MemTableBytes != 64<<20 ||
+	if o.Logger == nil || o.Exit == nil || o.fs == nil || o.CacheBytes != 16<<20 || o.MemTableBytes != 64<<20 ||
 		o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
 		t.Errorf("the options of the store are %+v", o)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Options configure a store. The zero value suits a node with two cores.
 type Options struct {
-	CacheBytes    int64 // blocks kept in memory; 0: 64 MiB
+	CacheBytes    int64 // blocks kept in memory; 0: 16 MiB
 	MemTableBytes int   // written data kept in memory until it is flushed; 0: 64 MiB
 	ReadOnly      bool  // every write fails
 	// BallastBytes is the size of a file that is deleted when the disk is full,
@@ -50,10 +50,10 @@ type Options struct {
 
 // Sizes of memory and files.
 const (
-	// defaultCacheBytes is for the histories and days that are asked for again. Records
-	// are in memory anyway, leaves are kept decoded, and of what is read once after a
-	// start nothing needs to stay.
-	defaultCacheBytes = 64 << 20
+	// defaultCacheBytes has room for what a read goes through before it comes to its row:
+	// the indexes of tables, of which a store of 2 GB has 10 to 20 MB. Rows themselves are
+	// hardly ever asked for again: records are in memory anyway, and leaves are kept decoded.
+	defaultCacheBytes = 16 << 20
 	// defaultMemTableBytes holds a few dozen refreshes, so that a row that changes
 	// in each of them is flushed once. A restart replays at most this much.
 	defaultMemTableBytes = 64 << 20

@@ -177,7 +177,7 @@ func (w *writer) commitBatch(s *Store, note []byte) error {
 	if err := w.teeBatch(s, note); err != nil {
 		return err
 	}
-	return s.db.Apply(w.batch, pebble.Sync)
+	return s.apply(w.batch)
 }
 
 // teeBatch passes the batch to Options.Tee and adds the chain's new Place. A commit

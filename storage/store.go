@@ -19,6 +19,7 @@ type Store struct {
 	dir   string
 	opts  Options
 	db    *pebble.DB
+	room  *cacheRoom // of db
 	lock  *pebble.Lock
 	fs    vfs.FS // as the operating system has it, without what Open wraps around
 	guard *Guard
@@ -76,19 +77,20 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 func (s *Store) openDatabase() error {
-	cache := pebble.NewCache(s.opts.CacheBytes)
-	defer cache.Unref()
+	s.room = newCacheRoom(&s.opts)
+	defer s.room.cache.Unref() // the database has a reference of its own
 
 	if err := s.checkMarker(); err != nil {
 		return err
 	}
 	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
-	db, err := pebble.Open(s.dir, s.databaseOptions(cache))
+	db, err := pebble.Open(s.dir, s.databaseOptions(s.room.cache))
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
 	s.db = db
+	s.room.adjust(db) // to read the log again takes memtables
 	if err = s.openHeader(); err == nil {
 		err = s.findRollbacks()
 	}
@@ -113,6 +115,12 @@ func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
 		p.WithFSDefaults() // detects a disk that hangs
 	}
 	return p
+}
+
+// apply commits a batch and syncs the log.
+func (s *Store) apply(batch *pebble.Batch) error {
+	defer s.room.adjust(s.db)
+	return s.db.Apply(batch, pebble.Sync)
 }
 
 // Close waits for running operations and closes the store. No method may be
@@ -253,7 +261,7 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 
-	if err := s.db.Apply(w.batch, pebble.Sync); err != nil {
+	if err := s.apply(w.batch); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state, w.lost, w.marked = noHead(), true, nil, nil, false
