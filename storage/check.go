@@ -95,7 +95,7 @@ func (c *checker) report(format string, args ...any) {
 func (c *checker) reportError(err error) {
 	var damage *Damage
 	if FindTableDamage(err) != nil || errors.As(err, &damage) {
-		c.report("%s; a node builds the chain again from its feed when it starts, or on "+
+		c.report("%s; a node builds the chain again from its feed when it reads this, or on "+
 			"`tidemark chains resync %d`", describeDamage(err), c.chain)
 		return
 	}

@@ -58,14 +58,15 @@ func printArchived(where string, st *archive.Status) error {
 // ArchiveImportCmd fills an archive.
 type ArchiveImportCmd struct {
 	File      string `arg:"" help:"File of archive export, or directory of the extractor." type:"path"`
-	Chain     uint64 `help:"Chain id." required:"" placeholder:"ID"`
+	Chain     uint64 `help:"Chain id; a file of archive export says it itself." placeholder:"ID"`
 	Format    string `help:"tidemark (a file) or cryo (a directory)." enum:"tidemark,cryo" default:"tidemark"`
 	Config    string `help:"Configuration file." type:"path" placeholder:"FILE"`
 	Data      string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
 	NoHeaders bool   `help:"Compare no block hashes with the chain's nodes."`
 }
 
-// Run imports, and compares block hashes with the nodes of the configuration.
+// Run imports, and compares block hashes with the nodes of the configuration. It makes
+// nothing before it has found what to import.
 func (c *ArchiveImportCmd) Run() (err error) {
 	ctx, stop := interruptContext()
 	defer stop()
@@ -73,15 +74,26 @@ func (c *ArchiveImportCmd) Run() (err error) {
 	if isRunning(ctx, c.Data) {
 		return fmt.Errorf("a node is running on %s; stop it first", c.Data)
 	}
+	id, file, err := c.find()
+	if err != nil {
+		return err
+	}
 	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
 	if err != nil {
 		return err
 	}
-	chain, err := l.chainOf(market.ChainID(c.Chain))
+	chain, err := l.chainOf(id)
 	if err != nil {
 		return err
 	}
+	headers, err := c.headers(l, chain)
+	if err != nil {
+		return err
+	}
+	defer headers.close()
 
+	simulated := l.Feed == "sim"
+	l.Feed = "rpc" // no other feed serves an archive
 	quiet := slog.New(slog.DiscardHandler)
 	store, err := l.openStopped(quiet) // locks the directory, and compares its identity
 	if err != nil {
@@ -92,40 +104,51 @@ func (c *ArchiveImportCmd) Run() (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := c.fill(ctx, l, chain, a)
+	err = c.fill(ctx, l, chain, a, &file, headers)
+	st := a.Status()
 	if err = errors.Join(err, a.Close()); err != nil {
 		return err
 	}
-	if l.Feed == "sim" {
+
+	if simulated {
 		fmt.Println(`the feed is sim; set feed = "rpc" to serve what was imported`)
 	}
 	return printArchived(archivePath(l.Data, chain.ID), &st)
 }
 
-// fill imports from a file or a directory.
-func (c *ArchiveImportCmd) fill(
-	ctx context.Context, l *loaded, chain *ChainConfig, a *archive.Archive,
-) (st archive.Status, err error) {
-	headers, err := c.headers(l, chain)
-	if err != nil {
-		return st, err
-	}
-	defer headers.close()
+// find returns the chain that is imported and, of a file, what it has.
+func (c *ArchiveImportCmd) find() (chain market.ChainID, file archive.Status, err error) {
+	chain = market.ChainID(c.Chain)
 	if c.Format == "cryo" {
-		err = l.importCryo(ctx, c.File, chain, a, headers)
-		return a.Status(), err
+		if chain == 0 {
+			return 0, file, errors.New("a directory of cryo does not say its chain; name it with --chain ID")
+		}
+		_, err = os.ReadDir(c.File)
+		return chain, file, err
 	}
 
-	_, st, err = archive.Inspect(c.File)
+	id, file, err := archive.Inspect(c.File)
+	if chain == 0 {
+		chain = id.Chain
+	}
+	return chain, file, err
+}
+
+// fill imports from a directory, or from a file that has what is given.
+func (c *ArchiveImportCmd) fill(
+	ctx context.Context, l *loaded, chain *ChainConfig, a *archive.Archive, file *archive.Status,
+	headers *headerCheck,
+) error {
+	if c.Format == "cryo" {
+		return l.importCryo(ctx, c.File, chain, a, headers)
+	}
+
+	headers.spread(file.Base.Number, file.Head.Number)
+	_, err := a.Import(ctx, c.File, func(h market.Head) error { return headers.check(ctx, h) })
 	if err != nil {
-		return st, err
+		return err
 	}
-	headers.spread(st.Base.Number, st.Head.Number)
-	st, err = a.Import(ctx, c.File, func(h market.Head) error { return headers.check(ctx, h) })
-	if err == nil {
-		err = headers.tell()
-	}
-	return st, err
+	return headers.tell()
 }
 
 // headerChecks is how many blocks of an import are compared with a node, spread

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,17 @@ func TestWhatArchiveCommandsSay(t *testing.T) {
 	f(1, "exists", "archive", "export", file, "--chain", "1", "--data", s.data)
 	f(1, "chain 43114 has no archive in "+s.data, "archive", "export", file+"2", "--chain", "43114", "--data", s.data)
 
-	imports := at(other, "archive", "import", file, "--chain", "1")
+	// What cannot be imported leaves nothing behind.
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	f(1, "no-such.spans: ", "archive", "import", "no-such.spans", "--data", fresh)
+	f(1, "cannot read "+other.config, "archive", "import", other.config, "--chain", "1", "--data", fresh)
+	f(1, "name it with --chain ID", "archive", "import", t.TempDir(), "--format", "cryo", "--data", fresh)
+	f(1, "no such file", "archive", "import", fresh, "--format", "cryo", "--chain", "1", "--data", fresh)
+	if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("imports that failed have made %s (%v)", fresh, err)
+	}
+
+	imports := at(other, "archive", "import", file)
 	f(1, "give --no-headers to compare nothing", imports...)
 	f(1, "chain 5 is not in the configuration", at(other, "archive", "import", file, "--chain", "5")...)
 	f(1, "", at(other, "archive", "import", other.config, "--chain", "1", "--no-headers")...)
@@ -83,9 +94,11 @@ func TestWhatArchiveCommandsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	said = f(0, "no block hash was compared with a node: the configuration has no nodes",
-		"archive", "import", file, "--chain", "1", "--data", filepath.Join(t.TempDir(), "sim"))
+		"archive", "import", file, "--data", fresh)
 	if !strings.HasPrefix(said, `the feed is sim; set feed = "rpc" to serve what was imported`) &&
 		!strings.Contains(said, "\nthe feed is sim; set feed") {
 		t.Errorf("an import beside a simulated market says %s", said)
 	}
+	// The directory is one of the feed that serves what was imported.
+	f(0, "chain 1: ", "chains", "rebuild", "1", "--config", other.config, "--data", fresh)
 }

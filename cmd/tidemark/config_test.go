@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -467,7 +468,7 @@ func TestConfigPrintIsConfig(t *testing.T) {
 
 	var printed strings.Builder
 	l.printConfig(&printed)
-	for _, part := range []string{"\n\n[limits]\nfreshness = ", "\ntotal-cap = 7 ", "\n\n[[chains]]\nid = 1\n"} {
+	for _, part := range []string{"\n\n[limits]\nfreshness = ", "\ntotal-cap = 7 ", "\n\n[[chains]]\nid = 1 "} {
 		if !strings.Contains(printed.String(), part) {
 			t.Errorf("printed\n%s\nwant %q", printed.String(), part)
 		}
@@ -490,5 +491,45 @@ func TestConfigPrintIsConfig(t *testing.T) {
 
 	if strip(printed.String()) != strip(twice.String()) {
 		t.Errorf("printed\n%s\nis read as\n%s", printed.String(), twice.String())
+	}
+}
+
+// TestOriginsInTables checks that chains and plans say what each of their keys comes from.
+func TestOriginsInTables(t *testing.T) {
+	l, err := loadText(t, `[[chains]]
+id = 1
+start-block = 7
+[[chains.endpoints]]
+name = "own"
+url = "http://127.0.0.1:8545"
+roles = ["backfill", "live"]
+[[plans]]
+id = "free"
+burst = 99`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var printed strings.Builder
+	l.printConfig(&printed)
+	for _, line := range []string{
+		`id = 1 +# file \S+:2`, `start-block = 7 +# file \S+:3`, `slug = "\S+" +# default`,
+		`url = "http://127.0.0.1:8545" +# file \S+:6`, `timeout = "\S+" +# default`, `burst = 99 +# file \S+:10`,
+	} {
+		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(printed.String()) {
+			t.Errorf("printed\n%s\nwant the line %s", &printed, line)
+		}
+	}
+
+	tree := l.tree()
+	chains, plans := tree["chains"].([]map[string]any), tree["plans"].([]map[string]any)
+	from := func(table map[string]any, key string) string { return table["from"].(map[string]string)[key] }
+	for _, got := range []struct{ from, want string }{
+		{from(chains[0], "start-block"), ":3"}, {from(chains[0], "slug"), "default"}, {from(chains[1], "id"), "default"},
+		{from(chains[0]["endpoints"].([]map[string]any)[0], "url"), ":6"}, {from(plans[0], "id"), ":9"},
+	} {
+		if !strings.HasSuffix(got.from, got.want) {
+			t.Errorf("a key comes from %q; want %q", got.from, got.want)
+		}
 	}
 }

@@ -95,27 +95,41 @@ func (l *loaded) tree() map[string]any {
 	}
 	return map[string]any{
 		"settings": list,
-		"chains":   treesOf(reflect.ValueOf(l.Chains)), "plans": treesOf(reflect.ValueOf(l.Plans)),
+		"chains":   l.treesOf("chains", reflect.ValueOf(l.Chains)),
+		"plans":    l.treesOf("plans", reflect.ValueOf(l.Plans)),
 	}
 }
 
 // treesOf returns the keys and values of an array of tables, and of the arrays within it.
-func treesOf(list reflect.Value) []map[string]any {
+// What a key of an entry comes from is under "from".
+func (l *loaded) treesOf(name string, list reflect.Value) []map[string]any {
 	trees := []map[string]any{}
 	for n := range list.Len() {
-		entry, tree := list.Index(n), map[string]any{}
+		entry, tree, from := list.Index(n), map[string]any{}, map[string]string{}
+		table := l.tableOf(name, n, entry)
 		for _, s := range settingsOf("", entry) {
-			tree[s.name] = s.plain()
+			tree[s.name], from[s.name] = s.plain(), l.originOf(table+"."+s.name)
 		}
 
 		for i := range entry.NumField() {
 			if below := entry.Field(i); isArrayOfTables(below) {
-				tree[settingName(entry.Type().Field(i).Name)] = treesOf(below)
+				key := settingName(entry.Type().Field(i).Name)
+				tree[key] = l.treesOf(table+"."+key, below)
 			}
 		}
+		tree["from"] = from
 		trees = append(trees, tree)
 	}
 	return trees
+}
+
+// tableOf returns what the n-th entry of an array of tables is called in the file: chains
+// and plans by their id, since there are some that it does not have.
+func (l *loaded) tableOf(name string, n int, entry reflect.Value) string {
+	if name == "chains" || name == "plans" {
+		return l.tables[fmt.Sprint(name, " ", entry.Field(0))]
+	}
+	return fmt.Sprintf("%s[%d]", name, n)
 }
 
 func (l *loaded) printConfig(w io.Writer) {
@@ -136,27 +150,43 @@ func (l *loaded) printConfig(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 
-	printTables(w, "chains", l.Chains)
-	printTables(w, "plans", l.Plans)
+	p := tablePrinter{w, l}
+	p.print("chains", "chains", reflect.ValueOf(l.Chains))
+	p.print("plans", "plans", reflect.ValueOf(l.Plans))
 }
 
-func printTables[T any](w io.Writer, name string, list []T) {
-	for i := range list {
-		printTable(w, name, reflect.ValueOf(&list[i]).Elem())
-	}
+// tablePrinter prints arrays of tables.
+type tablePrinter struct {
+	io.Writer
+	origins *loaded // nil: what keys come from is not printed
 }
 
-// printTable prints an entry of an array of tables, and the arrays within it.
-func printTable(w io.Writer, name string, entry reflect.Value) {
-	fmt.Fprintf(w, "\n[[%s]]\n", name)
-	for _, s := range settingsOf("", entry) {
-		fmt.Fprintf(w, "%s = %s\n", s.name, s.text())
-	}
-	for i := range entry.NumField() {
-		if list := entry.Field(i); isArrayOfTables(list) {
-			for n := range list.Len() {
-				printTable(w, name+"."+settingName(entry.Type().Field(i).Name), list.Index(n))
+// print prints the entries of an array, and the arrays within each. name is that of the array
+// in the file.
+func (p *tablePrinter) print(heading, name string, list reflect.Value) {
+	for n := range list.Len() {
+		entry, table := list.Index(n), ""
+		if p.origins != nil {
+			table = p.origins.tableOf(name, n, entry)
+		}
+		fmt.Fprintf(p, "\n[[%s]]\n", heading)
+		for _, s := range settingsOf("", entry) {
+			p.printKey(s.name+" = "+s.text(), table+"."+s.name)
+		}
+
+		for i := range entry.NumField() {
+			if below := entry.Field(i); isArrayOfTables(below) {
+				key := settingName(entry.Type().Field(i).Name)
+				p.print(heading+"."+key, table+"."+key, below)
 			}
 		}
 	}
+}
+
+func (p *tablePrinter) printKey(text, name string) {
+	if p.origins == nil {
+		fmt.Fprintln(p, text)
+		return
+	}
+	fmt.Fprintf(p, "%-40s # %s\n", text, p.origins.originOf(name))
 }

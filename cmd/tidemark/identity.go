@@ -114,8 +114,8 @@ func findPair(pairs []storage.Pair, name string) (value string, found bool) {
 // otherIdentity is the error of data that were made with another value.
 func (l *loaded) otherIdentity(name, have, want string) error {
 	return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
-		"give it %s again, or another --data, or delete what it has of a chain with "+
-		"`tidemark chains resync ID`",
+		"give it %s again, or another --data; `tidemark chains resync ID` fetches a chain anew, "+
+		"but only from what the data was made with",
 		l.Data, name, cmp.Or(have, "unset"), cmp.Or(want, "unset"), cmp.Or(have, "none"))
 }
 

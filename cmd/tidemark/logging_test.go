@@ -200,7 +200,7 @@ func TestResyncQuestion(t *testing.T) {
 
 // What verify prints, for people and for programs.
 func TestVerifyPrints(t *testing.T) {
-	list := []verifiedChain{{ChainID: 10, Verification: rankings.Verification{
+	list := []verifiedChain{{ChainID: 10, At: "2026-11-28T07:23:58.310Z", Verification: rankings.Verification{
 		Block: 7, Compared: 12, Different: 1,
 		Differences: []rankings.Difference{{
 			What: "pool", ID: "0xab", Field: "liquidity", Ledger: "0x1", Contract: "0x2", FromBlock: 3, ToBlock: 7,
@@ -224,8 +224,8 @@ func TestVerifyPrints(t *testing.T) {
 	f(true, `[
   {
     "chainId": 10,
+    "at": "2026-11-28T07:23:58.310Z",
     "block": 7,
-    "at": 0,
     "compared": 12,
     "different": 1,
     "differences": [

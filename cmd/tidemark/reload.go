@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,11 +31,12 @@ func (l *loaded) values() map[string]string {
 	}
 
 	var text strings.Builder
-	printTables(&text, "plans", l.Plans)
+	p := tablePrinter{Writer: &text}
+	p.print("plans", "plans", reflect.ValueOf(l.Plans))
 	values["plans"] = text.String()
 	for i := range l.Chains {
 		text.Reset()
-		printTables(&text, "chains", l.Chains[i:i+1])
+		p.print("chains", "chains", reflect.ValueOf(l.Chains[i:i+1]))
 		values[fmt.Sprintf("chain %d", l.Chains[i].ID)] = text.String()
 	}
 	return values

@@ -39,6 +39,7 @@ func (e verifyError) ExitCode() int { return e.code }
 // verifiedChain is what `verify --json` prints of a chain.
 type verifiedChain struct {
 	ChainID uint64 `json:"chainId"`
+	At      string `json:"at"` // as /health has it, instead of the node's milliseconds
 	rankings.Verification
 }
 
@@ -67,6 +68,7 @@ func (c *VerifyCmd) Run() error {
 			err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.Data, id, err)
 			return verifyError{err, exitUnfinished}
 		}
+		v.At = time.UnixMilli(v.Verification.At).UTC().Format("2006-01-02T15:04:05.000Z")
 		different += v.Different
 		list = append(list, v)
 	}
