@@ -366,8 +366,25 @@ func TestClaimsOfOneLeg(t *testing.T) {
 	}, true)
 }
 
+// TestGasOfAClosedPosition: if the native currency had no price when a position closed,
+// the row says why its PnL is missing, whatever the price of now.
+func TestGasOfAClosedPosition(t *testing.T) {
+	f := func(nativeUsd float64, reason market.Reason) {
+		t.Helper()
+		m := measured(func(_ *world, p *market.Position) {
+			closed(p)
+			p.CloseNativeUsd = nativeUsd
+		})
+		if market.Known(m.PnlUsd) != market.Known(nativeUsd) || m.Reason != reason || m.PriceUnavailable {
+			t.Errorf("at %v: %+v", nativeUsd, m.Figures)
+		}
+	}
+	f(3000, market.ReasonNone)
+	f(market.Unknown, market.ReasonNoMarket)
+}
+
 // TestGasWithoutANative: a chain whose native currency is not known yet has no USD of
-// gas, and no reason for it.
+// gas, as a currency without a market.
 func TestGasWithoutANative(t *testing.T) {
 	w := newWorld()
 	_, pool := w.honest()
@@ -379,7 +396,7 @@ func TestGasWithoutANative(t *testing.T) {
 	var m Metrics
 	Position(st, i, &m)
 	if market.Known(m.GasUsd) || market.Known(m.NativeUsd) || market.Known(m.PnlUsd) ||
-		m.Reason != market.ReasonNone || m.PriceUnavailable || !near(m.UnderlyingValueUsd, 800, 1e-9) {
+		m.Reason != market.ReasonNoMarket || m.PriceUnavailable || !near(m.UnderlyingValueUsd, 800, 1e-9) {
 		t.Errorf("%+v", m)
 	}
 	if e := Explain(st, &w.params, nil, i); len(e.Prices) != 2 || e.Prices[0].Token != st.Pools.At(pool).Currency0 {

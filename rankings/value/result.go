@@ -127,14 +127,23 @@ func (r *row) setReason() {
 		}
 	}
 
-	native := r.st.Native
 	switch {
 	case f.PriceUnavailable:
 	case f.UnrealizableLeg():
 		f.Reason = market.ReasonUnrealizable
-	case !market.Known(f.GasUsd) && native != market.NoIndex:
-		f.Reason = r.st.Prices.At(native).Reason
+	case !market.Known(f.GasUsd) && !market.Known(r.nativeUsd):
+		f.Reason = r.nativeReason()
 	}
+}
+
+// nativeReason says why the native currency has no price. Of a closed row's that is not
+// kept.
+func (r *row) nativeReason() market.Reason {
+	native := r.st.Native
+	if !r.f.Open || native >= r.st.Prices.Len() {
+		return market.ReasonNoMarket
+	}
+	return r.st.Prices.At(native).Reason
 }
 
 // legReason says why a leg has no price.
