@@ -15,8 +15,8 @@ const memTables = 2
 // by what they grow to. What they have yet to take is held back: a start reads the whole
 // store, and would leave there what nobody asks for again.
 type cacheRoom struct {
-	cache     *pebble.Cache
-	memTables int // bytes, when they have grown
+	cache *pebble.Cache
+	grown int // bytes of all memtables, once they have their full size
 
 	mu      sync.Mutex
 	held    int
@@ -25,9 +25,9 @@ type cacheRoom struct {
 
 // newCacheRoom makes the cache of a store, which the caller owns.
 func newCacheRoom(o *Options) *cacheRoom {
-	r := &cacheRoom{memTables: memTables * o.MemTableBytes}
-	r.cache = pebble.NewCache(o.CacheBytes + int64(r.memTables))
-	r.held, r.release = r.memTables, r.cache.Reserve(r.memTables)
+	r := &cacheRoom{grown: memTables * o.MemTableBytes}
+	r.cache = pebble.NewCache(o.CacheBytes + int64(r.grown))
+	r.held, r.release = r.grown, r.cache.Reserve(r.grown)
 	return r
 }
 
@@ -41,8 +41,8 @@ func (r *cacheRoom) adjust(db *pebble.DB) {
 	}
 
 	m := &db.Metrics().MemTable
-	taken := m.Size + m.ZombieSize // which is below 0, and wraps, beside a batch that is a memtable
-	held := max(r.memTables-int(taken), 0)
+	taken := m.Size + m.ZombieSize // ZombieSize lacks what Size has of large batches
+	held := max(r.grown-int(taken), 0)
 	if held == r.held {
 		return
 	}
