@@ -78,6 +78,7 @@ func (c *ArchiveImportCmd) Run() (err error) {
 	if err != nil {
 		return err
 	}
+
 	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
 	if err != nil {
 		return err
@@ -104,6 +105,7 @@ func (c *ArchiveImportCmd) Run() (err error) {
 	if err != nil {
 		return err
 	}
+
 	err = c.fill(ctx, l, chain, a, &file, headers)
 	st := a.Status()
 	if err = errors.Join(err, a.Close()); err != nil {

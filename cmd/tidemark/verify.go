@@ -11,6 +11,7 @@ import (
 
 	"tidemark/edge/admin"
 	"tidemark/rankings"
+	"tidemark/storage/registry"
 )
 
 // VerifyCmd compares a running node's ledgers with the contracts.
@@ -68,7 +69,7 @@ func (c *VerifyCmd) Run() error {
 			err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.Data, id, err)
 			return verifyError{err, exitUnfinished}
 		}
-		v.At = time.UnixMilli(v.Verification.At).UTC().Format("2006-01-02T15:04:05.000Z")
+		v.At = registry.Stamp(v.Verification.At)
 		different += v.Different
 		list = append(list, v)
 	}

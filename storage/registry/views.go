@@ -77,20 +77,22 @@ type (
 	}
 )
 
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+// Stamp is a time in unix milliseconds as answers and commands show it: RFC 3339, UTC, with
+// milliseconds.
+func Stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func stampOrNull(ms int64) *string {
 	if ms == 0 {
 		return nil
 	}
-	s := stamp(ms)
+	s := Stamp(ms)
 	return &s
 }
 
 func viewAccount(at *account) AccountView {
 	v := AccountView{
 		Name: at.record.Name, Plan: at.record.Plan, Status: "active",
-		ActiveKeys: at.active, CreatedAt: stamp(at.record.CreatedAt),
+		ActiveKeys: at.active, CreatedAt: Stamp(at.record.CreatedAt),
 	}
 	if at.record.Suspended {
 		v.Status = "suspended"
@@ -102,7 +104,7 @@ func viewKey(k *accounts.Key) KeyView {
 	v := KeyView{
 		ID: keyID(k.ID), Prefix: k.Prefix.String(), Kind: k.Kind.String(), Account: k.Cell.Name,
 		Label: k.Label, AllowedOrigins: append([]string{}, k.Origins...), Status: "active",
-		CreatedAt: stamp(k.CreatedAt), RevokedAt: stampOrNull(k.RevokedAt()),
+		CreatedAt: Stamp(k.CreatedAt), RevokedAt: stampOrNull(k.RevokedAt()),
 	}
 	// Of the last use only the minute is kept. The one in which the key was made began
 	// before the key.
