@@ -26,8 +26,15 @@ CLUSTER ?= out/cluster
 cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer on this machine, until Ctrl-C
 	@exec $(abspath $(BINARY)) bench cluster --nats-server $(NATS_SERVER) --out $(CLUSTER) $(CLUSTER_FLAGS)
 
-test: ## the tests, under 3 minutes with a warm build cache
-	go test -p 3 -timeout 300s ./... # one package more than two cores, since some wait
+# A third of the time of all tests: they run what documents show, check whole markets, and
+# start clusters.
+LONG := ^(TestGuides|TestCheckNotices|TestCheckFindsNothing|TestCheckScripts|TestStartWithoutServers|$\
+  TestCrashKeepsOneWholeCut|TestDamageIsRepairedBySnapshot)$$
+test: ## the tests, under 3 minutes with a warm build cache, but for the long ones
+	go test -p 3 -timeout 300s -skip '$(LONG)' ./... # one package more than two cores, since some wait
+
+test-long: ## the tests that test leaves out, in about 2 minutes
+	go test -timeout 300s -run '$(LONG)' ./actors ./cmd/tidemark ./storage
 
 lint: ui-check ## formatting, vet, staticcheck, structure, and the committed pages
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
@@ -46,7 +53,7 @@ race: ## the short tests under the race detector
 	go list ./... | awk '(NR - 1) % $(RACE_PARTS) == $(RACE_PART)' | \
 	xargs go test -short -race -skip '$(NOT_RACED)' -timeout 600s
 
-check: lint peers-test race ## lint, the tests of bench/peers, and the race detector
+check: lint test-long peers-test race ## lint, the long tests, those of bench/peers, and the race detector
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
 	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 300s ./...
