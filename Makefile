@@ -26,16 +26,16 @@ CLUSTER ?= out/cluster
 cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer on this machine, until Ctrl-C
 	@exec $(abspath $(BINARY)) bench cluster --nats-server $(NATS_SERVER) --out $(CLUSTER) $(CLUSTER_FLAGS)
 
-# A third of the time of all tests: they run what documents show, check whole markets, start
+# A quarter of the work of all tests: they run what documents show, check whole markets, start
 # clusters, run the bench suite, and damage every table.
 LONG := ^(TestGuides|TestCheckNotices|TestCheckFindsNothing|TestCheckScripts|TestStartWithoutServers|$\
   TestCrashKeepsOneWholeCut|TestDamageIsRepairedBySnapshot|TestMarketFlips|TestAccountsFlips|$\
   TestMissingTable)$$|^TestScripts$$/^bench$$
-test: ## the tests but for the long ones, under 3 minutes with a warm build cache
+test: ## the tests but for the long ones, in 3 minutes with a warm build cache
 	go test -p 4 -timeout 300s -skip '$(LONG)' ./... # more packages than two cores, since some wait
 
 test-long: ## the tests that test leaves out, in about 2 minutes
-	go test -timeout 300s -run '$(LONG)' ./actors ./cmd/tidemark ./storage
+	go test -timeout 300s -run '$(LONG)' ./...
 
 lint: ui-check ## formatting, vet, staticcheck, structure, and the committed pages
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
