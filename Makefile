@@ -31,7 +31,7 @@ cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer 
 LONG := ^(TestGuides|TestCheckNotices|TestCheckFindsNothing|TestCheckScripts|TestStartWithoutServers|$\
   TestCrashKeepsOneWholeCut|TestDamageIsRepairedBySnapshot|TestMarketFlips|TestAccountsFlips|$\
   TestMissingTable)$$|^TestScripts$$/^bench$$
-test: ## the tests but for the long ones, in 3 minutes with a warm build cache
+test: ## the tests but for the long ones, in about 3 minutes with a warm build cache
 	go test -p 4 -timeout 300s -skip '$(LONG)' ./... # more packages than two cores, since some wait
 
 test-long: ## the tests that test leaves out, in about 2 minutes
