@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 
 	"tidemark/storage/accounts"
 )
@@ -31,25 +32,13 @@ func (a *Accounts) Check() (findings []string, err error) {
 	known := checkNames(c.Accounts, report)
 	checkKeys(c.Keys, known, report)
 
-	type accountMonth struct {
-		account uint64
-		month   accounts.Month
-	}
-	months := make(map[accountMonth]bool)
-	err = a.forEach([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
-		row := AccountMonth{}
-		var err error
-		if row.Month, row.Account, err = parseMonthKey(k); err != nil {
-			return err
-		}
-		if err := row.decode(v); err != nil {
-			return err
-		}
+	months := map[monthID]bool{}
+	err = a.forEachMonth(0, math.MaxInt32, func(row *AccountMonth) error {
 		if !known[row.Account] {
 			report("month %s belongs to account %d, which does not exist", row.Month, row.Account)
 		}
-		months[accountMonth{row.Account, row.Month}] = true
-		return a.checkMonth(&row, report)
+		months[monthID{row.Month, row.Account}] = true
+		return a.checkMonth(row, report)
 	})
 	if err != nil {
 		return findings, err
@@ -57,7 +46,7 @@ func (a *Accounts) Check() (findings []string, err error) {
 
 	err = a.forEach([]byte{accountDayMark}, []byte{accountDayMark + 1}, func(k, _ []byte) error {
 		account, day, err := parseAccountDayKey(k)
-		if err == nil && !months[accountMonth{account, day.Month()}] {
+		if err == nil && !months[monthID{day.Month(), account}] {
 			report("account %d was used on %s, and not in that month", account, day)
 		}
 		return err

@@ -35,8 +35,8 @@ const (
 	// accountsReadAtStart is the size up to which the whole store is read at every
 	// start, in about 0.1 s. It is a year of about 10,000 accounts.
 	accountsReadAtStart = 64 << 20
-	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts. Only
-	// the last version of each record is then written to a table.
+	// accountsMemTable holds some ten seconds of flushes of 10,000 busy accounts. Most
+	// records of the journal are deleted by then, and are in no table.
 	accountsMemTable = 32 << 20
 )
 
@@ -97,6 +97,9 @@ func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
 	}
 	if err == nil && !o.ReadOnly {
 		err = a.checkTables()
+	}
+	if err == nil {
+		err = a.openJournal()
 	}
 	if err != nil {
 		return nil, errors.Join(a.asDamage(err), a.closeFiles())
@@ -318,8 +321,8 @@ func (a *Accounts) lossError(format string, args ...any) error {
 
 func timeOf(a *acknowledgement) string { return a.at.UTC().Format(time.RFC3339) }
 
-// checkFormat refuses a store in another format, and writes the format of a new
-// store.
+// checkFormat refuses a store in another format, writes the format of a new store, and
+// raises an older one.
 func (a *Accounts) checkFormat(readOnly bool) error {
 	value, ok, err := a.get(accountsFormatKey)
 	switch {
@@ -330,17 +333,26 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 	case !ok && readOnly:
 		return fmt.Errorf("%s holds no accounts", a.dir)
 	case !ok:
-		b := a.db.NewBatch()
-		defer b.Close()
-		b.Set(accountsFormatKey, binary.AppendUvarint(nil, AccountsFormat), nil)
-		return a.commit(b)
+		return a.writeFormat()
 	}
 
-	if format, n := binary.Uvarint(value); n <= 0 || format != AccountsFormat {
-		return fmt.Errorf("accounts %s have format %x; this build reads %d",
-			a.dir, value, AccountsFormat)
+	format, n := binary.Uvarint(value)
+	switch {
+	case n <= 0 || format < OldestAccountsFormat || format > AccountsFormat:
+		return fmt.Errorf("accounts %s have format %x; this build reads %d to %d",
+			a.dir, value, OldestAccountsFormat, AccountsFormat)
+	case format == AccountsFormat || readOnly:
+		return nil
 	}
-	return nil
+	// A format in the log would hide that all tables are missing, so it goes to a table too.
+	return errors.Join(a.writeFormat(), a.db.Flush())
+}
+
+func (a *Accounts) writeFormat() error {
+	b := a.db.NewBatch()
+	defer b.Close()
+	b.Set(accountsFormatKey, binary.AppendUvarint(nil, AccountsFormat), nil)
+	return a.commit(b)
 }
 
 // checkTables reads every record, so that damage is found at the start and not by

@@ -1,7 +1,10 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -21,10 +24,11 @@ func (a *Accounts) LastMonth() (m accounts.Month, err error) {
 		if !it.Last() {
 			return nil
 		}
-		m, _, err = parseMonthKey(it.Key())
+		id, err := parseMonthKey(it.Key())
+		m = id.month
 		return err
 	})
-	return m, err
+	return max(m, a.journal.lastMonth()), err
 }
 
 // Load reads all accounts and keys and one month of usage.
@@ -37,16 +41,46 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 		return nil, err
 	}
 
-	err := a.forEach(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(k, v []byte) error {
-		row := AccountMonth{}
-		var err error
-		if row.Month, row.Account, err = parseMonthKey(k); err == nil {
-			err = row.decode(v)
-		}
-		c.Months = append(c.Months, row)
-		return err
+	err := a.forEachMonth(m, m+1, func(row *AccountMonth) error {
+		c.Months = append(c.Months, *row)
+		return nil
 	})
+	slices.SortFunc(c.Months, func(a, b AccountMonth) int { return cmp.Compare(a.Account, b.Account) })
 	return c, err
+}
+
+// forEachMonth calls f with every month from one up to another, first those that have a key
+// of their own. The row is valid during the call.
+func (a *Accounts) forEachMonth(from, to accounts.Month, f func(*AccountMonth) error) error {
+	// They are copied before the table is read: what leaves the journal later is in it.
+	journaled := a.journal.between(from, to)
+	row := AccountMonth{}
+	emit := func(id monthID, value []byte) error {
+		row = AccountMonth{Account: id.account, Tally: accounts.Tally{Month: id.month}}
+		if err := row.decode(value); err != nil {
+			return err
+		}
+		return f(&row)
+	}
+
+	err := a.forEach(appendMonthKey(nil, from, 0), appendMonthKey(nil, to, 0), func(k, v []byte) error {
+		id, err := parseMonthKey(k)
+		if err != nil {
+			return err
+		}
+		if newer, ok := journaled[id]; ok {
+			v = newer
+			delete(journaled, id)
+		}
+		return emit(id, v)
+	})
+
+	for _, id := range slices.SortedFunc(maps.Keys(journaled), monthID.compare) {
+		if err == nil {
+			err = emit(id, journaled[id])
+		}
+	}
+	return err
 }
 
 func (a *Accounts) loadAccounts(c *AccountsContent) error {

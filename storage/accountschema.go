@@ -18,6 +18,7 @@ import (
 //	03 key(8)                the minute it was last used
 //	10 month(4) account(8)   usage in the month by route, lease, newest day
 //	11 account(8) day(4)     usage by route on a day before the newest
+//	12 number(8)             months of a flush that are not under their own keys yet
 //
 // The month comes first in its key: a start reads one month of every account, and
 // the last of these keys has the newest month with a charge.
@@ -27,12 +28,17 @@ const (
 	keyUsePrefix   = 0x03
 	monthPrefix    = 0x10
 	accountDayMark = 0x11
+	journalPrefix  = 0x12
 )
 
 // AccountsFormat is raised when a record changes its meaning.
 //
 //	1  the first
-const AccountsFormat = 1
+//	2  with a journal; see accountjournal.go
+const (
+	AccountsFormat       = 2
+	OldestAccountsFormat = 1 // that this program reads
+)
 
 var (
 	accountsFormatKey = []byte("\x00format")
@@ -71,12 +77,12 @@ func parseNumberedKey(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(key[1:]), nil
 }
 
-func parseMonthKey(key []byte) (accounts.Month, uint64, error) {
+func parseMonthKey(key []byte) (monthID, error) {
 	if len(key) != 13 {
-		return 0, 0, fmt.Errorf("bad month key %x: %d bytes, want 13", key, len(key))
+		return monthID{}, fmt.Errorf("bad month key %x: %d bytes, want 13", key, len(key))
 	}
 	m := accounts.Month(binary.BigEndian.Uint32(key[1:]))
-	return m, binary.BigEndian.Uint64(key[5:]), nil
+	return monthID{m, binary.BigEndian.Uint64(key[5:])}, nil
 }
 
 func parseAccountDayKey(key []byte) (uint64, accounts.Day, error) {

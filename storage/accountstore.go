@@ -27,6 +27,7 @@ type Accounts struct {
 	dir       string
 	proofPath string
 	opts      AccountsOptions
+	journal   usageJournal
 
 	mu     sync.Mutex // held around a batch and its proof
 	head   proof      // of the last batch in the store
@@ -192,12 +193,16 @@ func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 	return a.commit(b)
 }
 
-// Clear deletes every account, key and usage in one batch.
+// Clear deletes every account, key and usage in one batch. No flush may be running.
 func (a *Accounts) Clear() error {
 	b := a.db.NewBatch()
 	defer b.Close()
-	b.DeleteRange([]byte{accountPrefix}, []byte{accountDayMark + 1}, nil)
-	return a.commit(b)
+	b.DeleteRange([]byte{accountPrefix}, []byte{journalPrefix + 1}, nil)
+	if err := a.commit(b); err != nil {
+		return err
+	}
+	a.journal.posted(a.journal.queue, a.journal.next)
+	return nil
 }
 
 // KeyUse is the minute in which a key was last used.
@@ -221,19 +226,34 @@ func (f *AccountsFlush) Empty() bool { return len(f.Months)+len(f.Days)+len(f.Ke
 // Reset empties it for the next flush.
 func (f *AccountsFlush) Reset() { f.Months, f.Days, f.Keys = f.Months[:0], f.Days[:0], f.Keys[:0] }
 
-// Flush writes usage and leases in one synced batch.
+// Flush writes usage and leases in one synced batch: the months to the journal, the rest
+// under its own keys. It is called by one goroutine at a time.
 func (a *Accounts) Flush(f *AccountsFlush) error {
 	b := a.db.NewBatch()
 	defer b.Close()
 
-	var key, value []byte
-	for i := range f.Months {
-		pace.Every(recordsPerPause, i, f.Pause)
-		m := f.Months[i]
-		key, value = appendMonthKey(key[:0], m.Month, m.Account), m.append(value[:0])
-		b.Set(key, value, nil)
+	j, number := &a.journal, a.journal.next
+	due := j.due(len(f.Months))
+	j.post(b, due, number, f.Pause)
+	months := j.encode(f.Months, f.Pause)
+	if len(months) > 0 {
+		b.Set(appendNumberedKey(nil, journalPrefix, number), months, nil)
+	}
+	putDaysAndUses(b, f)
+	if err := a.commit(b); err != nil {
+		return err
 	}
 
+	j.posted(due, number)
+	if len(months) == 0 {
+		return nil
+	}
+	return j.apply(number, months, f.Pause)
+}
+
+// putDaysAndUses puts what a flush has besides months into its batch.
+func putDaysAndUses(b *pebble.Batch, f *AccountsFlush) {
+	var key, value []byte
 	for i := range f.Days {
 		pace.Every(recordsPerPause, i, f.Pause)
 		d := &f.Days[i]
@@ -247,14 +267,17 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 		value = binary.AppendUvarint(value[:0], uint64(k.Minute))
 		b.Set(key, value, nil)
 	}
-
-	return a.commit(b)
 }
 
 // Month reads the usage of an account in a month; zero if there is none.
 func (a *Accounts) Month(account uint64, m accounts.Month) (AccountMonth, error) {
 	row := AccountMonth{Account: account, Tally: accounts.Tally{Month: m}}
-	value, ok, err := a.get(appendMonthKey(nil, m, account))
+	value, ok := a.journal.value(monthID{m, account})
+	var err error
+	if !ok {
+		value, ok, err = a.get(appendMonthKey(nil, m, account))
+	}
+
 	if ok {
 		err = row.decode(value)
 	}

@@ -35,7 +35,7 @@ func TestSettingsGuide(t *testing.T) {
 		{"`[[plans]]` tables", keyRows(t, reflect.ValueOf(&accounts.Plan{}).Elem())},
 		{"| metric | type | labels | meaning |", metricRows()},
 		{"| data | format | reads from |", fmt.Sprintf("| market data | %d | %d |\n| accounts | %d | %d |\n",
-			storage.Format, storage.OldestFormat, storage.AccountsFormat, storage.AccountsFormat)},
+			storage.Format, storage.OldestFormat, storage.AccountsFormat, storage.OldestAccountsFormat)},
 	} {
 		guide = replaceRows(t, guide, table.head, table.body)
 	}

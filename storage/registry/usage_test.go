@@ -403,10 +403,14 @@ func TestDamagedRecords(t *testing.T) {
 		disk := vfs.NewMem()
 		r := newRegistry(t, disk)
 		_, err := r.CreateAccount("acme", "free")
-		err = errors.Join(err, r.store.Flush(used(1, november, 20)), r.store.Flush(used(1, november-1, 15)), r.store.Close())
-		if err != nil {
+		err = errors.Join(err, r.store.Flush(used(1, november, 20)), r.store.Flush(used(1, november-1, 15)))
+		for range 70 { // until these months are out of the journal
+			err = errors.Join(err, r.store.Flush(used(1, november-12, 1)))
+		}
+		if err = errors.Join(err, r.store.Close()); err != nil {
 			t.Fatal(err)
 		}
+
 		db, err := pebble.Open("accounts", &pebble.Options{FS: disk, FormatMajorVersion: pebble.FormatNewest})
 		if err != nil {
 			t.Fatal(err)
