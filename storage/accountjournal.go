@@ -26,17 +26,17 @@ import (
 // because all after the first are kept.
 
 const (
-	// journalRecords is how many records later a month is posted at the latest. With ten
-	// flushes a second it is some seconds, in which a busy account is in most of them. It
-	// bounds what a start reads: a megabyte or two.
+	// journalRecords is how many records later a month is posted. With ten flushes a
+	// second it is some seconds, in which a busy account is in many of them. A start reads
+	// so many records, which are a megabyte or two.
 	journalRecords = 64
 	// leastPosts is how many months are posted with a flush of fewer, so that the journal
 	// of a busy hour ends. That is 0.2 ms of work.
 	leastPosts = 256
 )
 
-// usageJournal is the journal in memory. Only opening, flushing and closing the store
-// change it.
+// usageJournal is the journal in memory. Only opening, flushing and clearing the store
+// change it, one at a time; months are read meanwhile.
 type usageJournal struct {
 	first, next uint64          // numbers of the oldest record, and of the next
 	queue       []*journalMonth // those not posted yet, by since
@@ -125,7 +125,7 @@ func (j *usageJournal) post(b *pebble.Batch, due []*journalMonth, end uint64, pa
 		b.Set(key, m.value, nil)
 	}
 
-	for number := j.first; number < j.firstAfter(due, end); number++ {
+	for number, keep := j.first, j.firstAfter(due, end); number < keep; number++ {
 		b.Delete(appendNumberedKey(nil, journalPrefix, number), nil)
 	}
 }

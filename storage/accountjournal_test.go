@@ -220,7 +220,7 @@ func TestAccountsOfTheFormatBefore(t *testing.T) {
 		if c, err := a.Load(november); err != nil || len(c.Accounts) != 2 {
 			t.Errorf("read-only %t: %+v, %v", readOnly, c, err)
 		}
-		if !readOnly && string(formatInTables(disk)) != string(format) {
+		if !readOnly && string(formatInTables(t, disk)) != string(format) {
 			t.Errorf("the format is in the log alone")
 		}
 		must(a.Close())
@@ -228,19 +228,19 @@ func TestAccountsOfTheFormatBefore(t *testing.T) {
 }
 
 // formatInTables reads the format from a copy of the disk without the logs.
-func formatInTables(disk *vfs.MemFS) []byte {
+func formatInTables(t *testing.T, disk *vfs.MemFS) []byte {
+	t.Helper()
 	copied := disk.CrashClone(vfs.CrashCloneCfg{})
-	names, err := copied.List("accounts")
-	must(err)
-	for _, name := range names {
-		if strings.HasSuffix(name, ".log") {
-			must(copied.Remove("accounts/" + name))
+	for _, path := range filesOf(t, copied) {
+		if strings.HasSuffix(path, ".log") {
+			must(copied.Remove(path))
 		}
 	}
 
 	o := quietAccounts(copied)
 	db, err := pebble.Open("accounts", o.pebble())
 	must(err)
+
 	value, closer, err := db.Get(accountsFormatKey)
 	must(err)
 	value = slices.Clone(value)
