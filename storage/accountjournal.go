@@ -78,11 +78,11 @@ func (j *usageJournal) encode(months []*AccountMonth, pause func()) []byte {
 	return dst
 }
 
-// apply notes the months of a record.
-func (j *usageJournal) apply(number uint64, record []byte, pause func()) error {
+// apply notes the months of a record, in about 0.1 ms for a thousand. It does not pause:
+// requests wait for the leases in it, which are stored by now.
+func (j *usageJournal) apply(number uint64, record []byte) error {
 	r := recordReader{b: record}
-	for i := 0; len(r.b) > 0; i++ {
-		pace.Every(recordsPerPause, i, pause)
+	for len(r.b) > 0 {
 		account, month := uint64(r.number()), r.number()
 		value := r.bytes(r.number())
 		r.bad = r.bad || month > math.MaxInt32
@@ -196,7 +196,7 @@ func (a *Accounts) openJournal() error {
 		if len(j.months) == 0 {
 			j.first = number
 		}
-		return j.apply(number, v, nil)
+		return j.apply(number, v)
 	})
 	if err != nil {
 		return err

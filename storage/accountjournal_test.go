@@ -266,7 +266,7 @@ func FuzzJournalRecord(f *testing.F) {
 // readJournalRecord reads the months of a record, each once.
 func readJournalRecord(record []byte) (months []*AccountMonth, err error) {
 	j := usageJournal{months: map[monthID]*journalMonth{}}
-	err = j.apply(1, record, nil)
+	err = j.apply(1, record)
 	for _, m := range j.queue {
 		row := &AccountMonth{Account: m.account, Tally: accounts.Tally{Month: m.month}}
 		err = errors.Join(err, row.decode(m.value))

@@ -248,7 +248,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 	if len(months) == 0 {
 		return nil
 	}
-	return j.apply(number, months, f.Pause)
+	return j.apply(number, months)
 }
 
 // putDaysAndUses puts what a flush has besides months into its batch.
