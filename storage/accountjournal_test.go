@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -21,7 +22,7 @@ type journalModel struct {
 	*rand.Rand
 	*Accounts
 	disk  *vfs.MemFS
-	fails bool // the proof file cannot be written
+	fails atomic.Bool // the proof file cannot be written
 	want  map[monthID]AccountMonth
 }
 
@@ -60,7 +61,7 @@ func TestJournalModel(t *testing.T) {
 func (m *journalModel) open(t *testing.T) {
 	t.Helper()
 	m.Accounts = openAccounts(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if m.fails && op.Kind == errorfs.OpFileWriteAt && strings.HasSuffix(op.Path, ".proof") {
+		if m.fails.Load() && op.Kind == errorfs.OpFileWriteAt && strings.HasSuffix(op.Path, ".proof") {
 			return errorfs.ErrInjected
 		}
 		return nil
@@ -78,11 +79,12 @@ func (m *journalModel) flush(n int) {
 		f.Months = append(f.Months, &row)
 	}
 
-	if m.fails = m.IntN(10) == 0; m.fails {
+	if m.IntN(10) == 0 {
+		m.fails.Store(true)
 		if m.Flush(&AccountsFlush{Months: f.Months[:1+m.IntN(n)]}) == nil {
 			panic("a flush without a proof was acknowledged")
 		}
-		m.fails = false
+		m.fails.Store(false)
 	}
 	must(m.Flush(f))
 	for _, row := range f.Months {
