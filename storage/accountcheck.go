@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"math"
 
 	"tidemark/storage/accounts"
 )
@@ -33,7 +32,7 @@ func (a *Accounts) Check() (findings []string, err error) {
 	checkKeys(c.Keys, known, report)
 
 	months := map[monthID]bool{}
-	err = a.forEachMonth(0, math.MaxInt32, func(row *AccountMonth) error {
+	err = a.forEachMonth([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(row *AccountMonth) error {
 		if !known[row.Account] {
 			report("month %s belongs to account %d, which does not exist", row.Month, row.Account)
 		}

@@ -15,15 +15,16 @@ import (
 	"tidemark/storage/pace"
 )
 
-// Of a flush most work was to put every month under its own key, since Pebble finds the
-// place of each among all others. So a flush writes the months that changed as one
-// record of a journal. A month is posted, which is to say put under its own key, some
-// flushes later, once for all that it changed meanwhile.
+// To put a month under its own key is dear, since Pebble finds the place of each among
+// all others. So a flush writes the months that changed as one record of a journal. A
+// month is posted, which is to say put under its own key, some flushes later, once for
+// all that it changed meanwhile.
 //
 // A record of the journal is deleted when each of its months was posted since, or is in
 // a later record. A start reads the records that are left in their order. One may have
 // a month that was posted since with more in it; then a later record has that too,
-// because all after the first are kept.
+// because all after the first are kept. A flush that failed is made again under the same
+// number: nothing in it was acknowledged.
 
 const (
 	// journalRecords is how many records later a month is posted. With ten flushes a
@@ -38,9 +39,9 @@ const (
 // usageJournal is the journal in memory. Only opening, flushing and clearing the store
 // change it, one at a time; months are read meanwhile.
 type usageJournal struct {
-	first, next uint64          // numbers of the oldest record, and of the next
-	queue       []*journalMonth // those not posted yet, by since
-	encoded     []byte          // of the last record, for reuse
+	next    uint64          // the number of the next record
+	queue   []*journalMonth // those not posted yet, by since
+	encoded []byte          // of the last record, for reuse
 
 	mu     sync.Mutex // held for microseconds at a time
 	months map[monthID]*journalMonth
@@ -116,8 +117,8 @@ func (j *usageJournal) due(flushed int) []*journalMonth {
 }
 
 // post puts the first months of the queue under their own keys, and deletes the records
-// that are then not needed. end is the first record that stays if no month does.
-func (j *usageJournal) post(b *pebble.Batch, due []*journalMonth, end uint64, pause func()) {
+// that are then not needed.
+func (j *usageJournal) post(b *pebble.Batch, due []*journalMonth, pause func()) {
 	var key []byte
 	for i, m := range due {
 		pace.Every(recordsPerPause, i, pause)
@@ -125,22 +126,23 @@ func (j *usageJournal) post(b *pebble.Batch, due []*journalMonth, end uint64, pa
 		b.Set(key, m.value, nil)
 	}
 
-	for number, keep := j.first, j.firstAfter(due, end); number < keep; number++ {
+	keep := j.firstOf(j.queue[len(due):])
+	for number := j.firstOf(j.queue); number < keep; number++ {
 		b.Delete(appendNumberedKey(nil, journalPrefix, number), nil)
 	}
 }
 
-// firstAfter returns the first record that is needed when the due months are posted.
-func (j *usageJournal) firstAfter(due []*journalMonth, end uint64) uint64 {
-	if len(due) < len(j.queue) {
-		return j.queue[len(due)].since
+// firstOf returns the first record that is needed for what is queued: the next, if
+// nothing is.
+func (j *usageJournal) firstOf(queue []*journalMonth) uint64 {
+	if len(queue) > 0 {
+		return queue[0].since
 	}
-	return end
+	return j.next
 }
 
-// posted forgets months that are under their own keys.
-func (j *usageJournal) posted(due []*journalMonth, end uint64) {
-	j.first = j.firstAfter(due, end)
+// posted forgets the first months of the queue, which are under their own keys.
+func (j *usageJournal) posted(due []*journalMonth) {
 	j.mu.Lock()
 	for _, m := range due {
 		delete(j.months, m.monthID)
@@ -161,13 +163,15 @@ func (j *usageJournal) value(id monthID) (value []byte, ok bool) {
 	return value, ok
 }
 
-// between copies what is not posted of the months from one up to another.
-func (j *usageJournal) between(from, to accounts.Month) map[monthID][]byte {
+// between copies the months that are not posted and whose keys are from lower up to upper.
+func (j *usageJournal) between(lower, upper []byte) map[monthID][]byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	var key []byte
 	values := map[monthID][]byte{}
 	for id, m := range j.months {
-		if from <= id.month && id.month < to {
+		key = appendMonthKey(key[:0], id.month, id.account)
+		if bytes.Compare(lower, key) <= 0 && bytes.Compare(key, upper) < 0 {
 			values[id] = bytes.Clone(m.value)
 		}
 	}
@@ -187,14 +191,11 @@ func (j *usageJournal) lastMonth() (last accounts.Month) {
 // openJournal reads the journal. A damaged month is an error here and not of a request.
 func (a *Accounts) openJournal() error {
 	j := &a.journal
-	j.months, j.first, j.next = map[monthID]*journalMonth{}, 1, 1
+	j.months, j.next = map[monthID]*journalMonth{}, 1
 	err := a.forEach([]byte{journalPrefix}, []byte{journalPrefix + 1}, func(k, v []byte) error {
 		number, err := parseNumberedKey(k)
 		if err != nil {
 			return err
-		}
-		if len(j.months) == 0 {
-			j.first = number
 		}
 		return j.apply(number, v)
 	})

@@ -210,7 +210,6 @@ func TestAccountsOfTheFormatBefore(t *testing.T) {
 	must(errors.Join(a.Put(sampleAccounts()), a.db.Set(accountsFormatKey, []byte{1}, pebble.Sync), a.Close()))
 
 	o := quietAccounts(disk)
-	o.ReadOnly = true
 	for _, readOnly := range []bool{true, false} {
 		o.ReadOnly = readOnly
 		a, err := OpenAccounts("accounts", o)
@@ -227,6 +226,22 @@ func TestAccountsOfTheFormatBefore(t *testing.T) {
 		}
 		must(a.Close())
 	}
+}
+
+// TestFormatIsNotRaisedOnAFullDisk: there the start is refused, and no table is written.
+func TestFormatIsNotRaisedOnAFullDisk(t *testing.T) {
+	disk := &smallDisk{vfs.NewMem(), 1 << 40}
+	a := openAccounts(t, disk)
+	must(errors.Join(a.db.Set(accountsFormatKey, []byte{1}, pebble.Sync), a.Close()))
+	tables := func() int { return strings.Count(strings.Join(filesOf(t, disk), " "), ".sst") }
+
+	before := tables()
+	disk.free = accountsMinFree - 1
+	if _, err := OpenAccounts("accounts", quietAccounts(disk)); !errors.Is(err, ErrNoSpace) || tables() != before {
+		t.Errorf("opened with %v, and %d tables for %d; want %v and as many", err, tables(), before, ErrNoSpace)
+	}
+	disk.free = 1 << 40
+	must(openAccounts(t, disk).Close())
 }
 
 // formatInTables reads the format from a copy of the disk without the logs.

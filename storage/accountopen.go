@@ -344,8 +344,12 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 	case format == AccountsFormat || readOnly:
 		return nil
 	}
+
 	// A format in the log would hide that all tables are missing, so it goes to a table too.
-	return errors.Join(a.writeFormat(), a.db.Flush())
+	if err := a.writeFormat(); err != nil {
+		return err
+	}
+	return a.db.Flush()
 }
 
 func (a *Accounts) writeFormat() error {

@@ -41,7 +41,7 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 		return nil, err
 	}
 
-	err := a.forEachMonth(m, m+1, func(row *AccountMonth) error {
+	err := a.forEachMonth(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(row *AccountMonth) error {
 		c.Months = append(c.Months, *row)
 		return nil
 	})
@@ -49,11 +49,11 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 	return c, err
 }
 
-// forEachMonth calls f with every month from one up to another, first those that have a key
-// of their own. The row is valid during the call.
-func (a *Accounts) forEachMonth(from, to accounts.Month, f func(*AccountMonth) error) error {
+// forEachMonth calls f with every month whose key is from lower up to upper, first those that
+// are under it. The row is valid during the call.
+func (a *Accounts) forEachMonth(lower, upper []byte, f func(*AccountMonth) error) error {
 	// They are copied before the table is read: what leaves the journal later is in it.
-	journaled := a.journal.between(from, to)
+	journaled := a.journal.between(lower, upper)
 	row := AccountMonth{}
 	emit := func(id monthID, value []byte) error {
 		row = AccountMonth{Account: id.account, Tally: accounts.Tally{Month: id.month}}
@@ -63,7 +63,7 @@ func (a *Accounts) forEachMonth(from, to accounts.Month, f func(*AccountMonth) e
 		return f(&row)
 	}
 
-	err := a.forEach(appendMonthKey(nil, from, 0), appendMonthKey(nil, to, 0), func(k, v []byte) error {
+	err := a.forEach(lower, upper, func(k, v []byte) error {
 		id, err := parseMonthKey(k)
 		if err != nil {
 			return err

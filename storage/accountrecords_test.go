@@ -50,6 +50,7 @@ func TestAccountsRefuseBadRecords(t *testing.T) {
 	f("a use's key", []byte{keyUsePrefix, 1}, []byte{1}, "load")
 	f("a use", appendNumberedKey(nil, keyUsePrefix, 1), bad, "load")
 	f("a month's key", append(appendMonthKey(nil, november, 9), 0), []byte{0, 0, 0, 0}, "load", "last")
+	f("a month's key behind all others", []byte{monthPrefix, 0xff}, []byte{0, 0, 0, 0}, "last")
 	f("a month", appendMonthKey(nil, november, 1), bad, "load", "month")
 	f("a day's key", append(appendAccountDayKey(nil, 2, day), 0), []byte{0}, "days")
 	f("a day", appendAccountDayKey(nil, 2, day), bad, "days")

@@ -201,7 +201,7 @@ func (a *Accounts) Clear() error {
 	if err := a.commit(b); err != nil {
 		return err
 	}
-	a.journal.posted(a.journal.queue, a.journal.next)
+	a.journal.posted(a.journal.queue)
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 
 	j, number := &a.journal, a.journal.next
 	due := j.due(len(f.Months))
-	j.post(b, due, number, f.Pause)
+	j.post(b, due, f.Pause)
 	months := j.encode(f.Months, f.Pause)
 	if len(months) > 0 {
 		b.Set(appendNumberedKey(nil, journalPrefix, number), months, nil)
@@ -244,7 +244,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 		return err
 	}
 
-	j.posted(due, number)
+	j.posted(due)
 	if len(months) == 0 {
 		return nil
 	}
