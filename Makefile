@@ -30,7 +30,7 @@ cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer 
 # clusters, run the bench suite, and damage every table.
 LONG := ^(TestGuides|TestCheckNotices|TestCheckFindsNothing|TestCheckScripts|TestStartWithoutServers|$\
   TestCrashKeepsOneWholeCut|TestDamageIsRepairedBySnapshot|TestMarketFlips|TestAccountsFlips|$\
-  TestMissingTable)$$|^TestScripts$$/^bench$$
+  TestMissingTable|TestSimulatedRowsAddUp)$$|^TestScripts$$/^bench$$
 test: ## the tests but for the long ones, in about 3 minutes with a warm build cache
 	go test -p 4 -timeout 300s -skip '$(LONG)' ./... # more packages than two cores, since some wait
 

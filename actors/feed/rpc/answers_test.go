@@ -242,7 +242,7 @@ func TestTakenReceipts(t *testing.T) {
 		t.Helper()
 		l := follow(t, nil, n)
 		h := l.headersOf(n, 1)[0]
-		receipts := spoil(h, asWire[[]wireReceipt](t, c.head().receipts()))
+		receipts := spoil(h, asWire[[]wireReceipt](t, c.head().receipts))
 		err := l.f.takeReceipts(h, receipts)
 		fails(t, what, err, problem)
 		if missing := len(receipts) == 1; isAbsent(err) != missing {

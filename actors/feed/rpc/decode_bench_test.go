@@ -54,7 +54,7 @@ func BenchmarkGasReader(b *testing.B) {
 	for i := range logs[1:] {
 		logs[1+i]["same"] = true
 	}
-	receipt := newChain(3).mine(logs...).receipts()[0]
+	receipt := newChain(3).mine(logs...).receipts[0]
 	all := make([]object, 100)
 	for i := range all {
 		all[i] = receipt

@@ -36,7 +36,8 @@ type fakeBlock struct {
 	time         int64
 	bloom        [bloomLen]byte
 	logs         []object
-	root         word // of its receipts
+	receipts     []object // of its transactions, whose logs are all known
+	root         word     // of its receipts
 	txs          []any
 }
 
@@ -80,9 +81,9 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 		b.logs = append(b.logs, l)
 	}
 
-	receipts := b.receipts()
-	b.root, b.txs = rootOf(receipts), []any{}
-	for _, r := range receipts {
+	b.receipts = b.makeReceipts()
+	b.root, b.txs = rootOf(b.receipts), []any{}
+	for _, r := range b.receipts {
 		b.txs = append(b.txs, r["transactionHash"])
 	}
 
@@ -90,8 +91,7 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 	return b
 }
 
-// receipts are those of the block's transactions, whose logs are all known.
-func (b *fakeBlock) receipts() (all []object) {
+func (b *fakeBlock) makeReceipts() (all []object) {
 	for _, l := range b.logs {
 		if n := len(all); n == 0 || all[n-1]["transactionHash"] != l["transactionHash"] {
 			all = append(all, object{
@@ -341,7 +341,7 @@ func (n *fakeNode) getLogs(param json.RawMessage) any {
 
 func (n *fakeNode) receipt(tx string) any {
 	for _, b := range n.shown() {
-		for _, r := range b.receipts() {
+		for _, r := range b.receipts {
 			if r["transactionHash"] == tx && !n.receiptless {
 				return r
 			}
@@ -353,7 +353,7 @@ func (n *fakeNode) receipt(tx string) any {
 func (n *fakeNode) blockReceipts(block string) any {
 	for _, b := range n.shown() {
 		if b.hash.String() == block && !n.receiptless {
-			return append([]object{}, b.receipts()...)
+			return append([]object{}, b.receipts...)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestCompleteByBloom(t *testing.T) {
 	f := func(what string, want bool, change func(h *wireHeader, receipts []wireReceipt) []wireReceipt) {
 		t.Helper()
 		h := l.headersOf(n, 1)[0]
-		receipts := change(h, asWire[[]wireReceipt](t, c.head().receipts()))
+		receipts := change(h, asWire[[]wireReceipt](t, c.head().receipts))
 		if got := completeByBloom(h, receipts); got != want {
 			t.Errorf("%s: complete: %t; want %t", what, got, want)
 		}
