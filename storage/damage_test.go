@@ -429,6 +429,9 @@ func (d *marketDisk) goesOn(t *testing.T, fs vfs.FS) {
 		if r := s.Rollback(chain); r != nil {
 			t.Errorf("after another commit: %s", r)
 		}
+		if d := s.Damaged(chain); d != nil {
+			t.Errorf("after another commit: %s", d)
+		}
 	}
 	closeTest(t, s)
 }

@@ -232,6 +232,56 @@ func TestGapStays(t *testing.T) {
 	closeTest(t, s)
 }
 
+// TestRollbackLeavesNoGap checks that a chain that went on after a rollback, or after a drop
+// that was only begun, is whole at the next start.
+func TestRollbackLeavesNoGap(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	g := newRig(28, 1)
+	for range 3 {
+		g.commit(t, s, 3, true)
+	}
+	closeTest(t, s)
+	older := vfs.NewMem()
+	if _, err := vfs.Clone(disk, older, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, disk)
+	for range 2 {
+		g.commit(t, s, 3, true)
+	}
+	newest := s.heads.last[1]
+	closeTest(t, s)
+
+	dropped := newest
+	dropped.dropped, dropped.sequence = true, newest.sequence+1
+	for _, h := range []acknowledgedHead{newest, dropped} {
+		fs := vfs.NewMem()
+		if _, err := vfs.Clone(older, fs, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		s := openTest(t, fs)
+		must(s.heads.write(h))
+		closeTest(t, s)
+
+		s = openTest(t, fs)
+		if got := s.Rollback(1) != nil; got == h.dropped || s.Damaged(1) != nil {
+			t.Errorf("%+v: rolled back %t, damage %v", h, got, s.Damaged(1))
+		}
+		for range 2 {
+			cut := newRig(50, 1).cut(3, true)
+			cut.Publication.Generation = s.LastGeneration(1) + 1
+			must(s.Commit(cut))
+			closeTest(t, s)
+			s = openTest(t, fs)
+			if d := s.Damaged(1); d != nil || s.Rollback(1) != nil {
+				t.Errorf("%+v: after another commit the damage is %v, the rollback %v", h, d, s.Rollback(1))
+			}
+		}
+		closeTest(t, s)
+	}
+}
+
 // The marks of a chain are those of its first commit and of its last; others show what is
 // missing.
 func TestGapsBetweenMarks(t *testing.T) {

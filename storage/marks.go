@@ -28,6 +28,11 @@ func (w *writer) markCommit(number uint64) {
 	if number > 1 {
 		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, number-1))
 	}
+	// After a rollback numbers go on from the acknowledged one, and the store's is older.
+	if w.mark != 0 && w.mark != number-1 {
+		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, w.mark))
+	}
+
 	if !w.marked {
 		w.setKey(appendNumber(w.key[:0], w.chain, kindMark, 0), nil)
 	}
