@@ -32,7 +32,7 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	}
 
 	// What spans before this one wrote today stays written if this one fails.
-	if market.DayOf(s.Time) > l.day {
+	if market.DayOf(latestTime(s)) > l.day {
 		l.writeTickDays()
 	}
 
@@ -60,6 +60,16 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	l.keepUndo(s)
 	l.st.Head, l.reverted = s.Head(), nil
 	return quarantined, nil
+}
+
+// latestTime returns the latest time in a span. One that was read while its blocks were
+// replaced may have it before its end.
+func latestTime(s *market.Span) int64 {
+	latest := s.Time
+	for i := range s.Blocks {
+		latest = max(latest, s.Blocks[i].Time)
+	}
+	return latest
 }
 
 // EachTouched calls visit with the pools that the last Apply or Revert changed, or a tick

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -406,5 +407,29 @@ func (m *seriesModel) checkFees(t *testing.T, volume, fees *float64, want float6
 	}
 	if market.Known(*volume) && !(*fees >= 0 && *fees <= *volume*(1+1e-9)) {
 		t.Errorf("fees of %v in a volume of %v", *fees, *volume)
+	}
+}
+
+// TestRefusedSpanKeepsTickDays checks that what earlier spans of a day wrote of ticks is
+// among the changes also when a span fails in a block of the next day.
+func TestRefusedSpanKeepsTickDays(t *testing.T) {
+	written := func(l *Ledger) (n int) {
+		for op := range l.Changes().Ops.All() {
+			if e := TickDays.Entry(&op); e != nil && !op.Drop {
+				n++
+			}
+		}
+		return n
+	}
+
+	l := poolOfTwo(t, 3000)
+	s := strictSpan(l)
+	s.Blocks[0].Time += market.Day // its end is of the day before
+	s.To, s.Time = s.To+1, l.Head().Time+24
+	if _, err := l.Apply(s); !errors.Is(err, ErrOutOfOrder) {
+		t.Fatalf("Apply = %v; want ErrOutOfOrder", err)
+	}
+	if got, want := written(l), written(poolOfTwo(t, 3000)); got != want || want != 4 {
+		t.Errorf("%d days of ticks are written after a refused span; want %d, of its four ticks", got, want)
 	}
 }
