@@ -171,9 +171,11 @@ func (f *passFinder) readLeaf(leaves LeafReader, i int) error {
 	if err != nil {
 		return err
 	}
-	if len(ids) != int(end-first) || ids[0] != f.order.First[i] {
-		return fmt.Errorf("leaf %d has %d rows from %d on; the directory has %d from %d on",
-			i, len(ids), ids[0], end-first, f.order.First[i])
+	if len(ids) != int(end-first) {
+		return fmt.Errorf("leaf %d has %d rows; the directory has %d", i, len(ids), end-first)
+	}
+	if ids[0] != f.order.First[i] {
+		return fmt.Errorf("leaf %d begins with row %d; the directory has %d", i, ids[0], f.order.First[i])
 	}
 
 	if top := slices.Max(ids); top >= f.bound {

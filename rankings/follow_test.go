@@ -133,12 +133,10 @@ func TestFollowRefusals(t *testing.T) {
 		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
 		f(want, w.directory)
 	}
-	leaf(fmt.Sprintf("leaf 0 has %d rows from %d on; the directory has %d from %d on", len(ids)-1, ids[0], len(ids), ids[0]),
-		ids[:len(ids)-1]...)
+	leaf(fmt.Sprintf("leaf 0 has %d rows; the directory has %d", len(ids)-1, len(ids)), ids[:len(ids)-1]...)
 	swapped := slices.Clone(ids)
 	swapped[0], swapped[1] = ids[1], ids[0]
-	leaf(fmt.Sprintf("leaf 0 has %d rows from %d on; the directory has %d from %d on", len(ids), ids[1], len(ids), ids[0]),
-		swapped...)
+	leaf(fmt.Sprintf("leaf 0 begins with row %d; the directory has %d", ids[1], ids[0]), swapped...)
 	rows := w.positions.Len()
 	leaf(fmt.Sprintf("leaf 0 has row %d; the table has %d rows", rows, rows), append(slices.Clone(ids[:len(ids)-1]), rows)...)
 	delete(w.shelf.leaves, key)

@@ -113,7 +113,7 @@ func (a *Accounts) makeDirectory(o *AccountsOptions) error {
 	if _, err := a.fs.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil // locking it reports other errors
 	}
-	acknowledged, err := readProof(a.fs, a.proofPath)
+	acknowledged, err := a.readProof(o)
 	if err != nil {
 		return err
 	}
@@ -134,13 +134,26 @@ func (a *Accounts) makeDirectory(o *AccountsOptions) error {
 	return nil
 }
 
+// readProof returns the last acknowledged batch; nil if there is none, or if the proof is
+// damaged and that may be.
+func (a *Accounts) readProof(o *AccountsOptions) (*acknowledgement, error) {
+	acknowledged, err := readProof(a.fs, a.proofPath)
+	switch {
+	case err == nil:
+		return acknowledged, nil
+	case o.AcceptLost:
+		return nil, nil
+	}
+	return nil, a.lossError("%v; it proves that the store is complete", err)
+}
+
 // findDatabase returns the last acknowledged batch. Where Pebble finds no marker
 // of a database, it creates a new one and deletes the files of the old. So a
 // database that should exist and does not is refused here.
 func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
-	acknowledged, err := readProof(a.fs, a.proofPath)
-	if err != nil && !o.AcceptLost {
-		return nil, a.lossError("%v; it proves that the store is complete", err)
+	acknowledged, err := a.readProof(o)
+	if err != nil {
+		return nil, err
 	}
 	described, err := pebble.Peek(a.dir, a.fs)
 	if err != nil || described.Exists {

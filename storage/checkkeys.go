@@ -114,9 +114,11 @@ func (c *checker) checkLeaf(number uint64, value []byte) error {
 	case use.base:
 		return nil
 	}
-	if len(ids) != use.rows || ids[0] != use.first {
-		return fmt.Errorf("leaf has %d rows from %d on; the directory says %d from %d on",
-			len(ids), ids[0], use.rows, use.first)
+	if len(ids) != use.rows {
+		return fmt.Errorf("leaf has %d rows; the directory says %d", len(ids), use.rows)
+	}
+	if ids[0] != use.first {
+		return fmt.Errorf("leaf begins with row %d; the directory says %d", ids[0], use.first)
 	}
 
 	for _, id := range ids {

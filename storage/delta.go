@@ -99,7 +99,10 @@ var errDelta = errors.New("a delta is cut off, or of another directory")
 // applyDelta returns what a delta makes from was.
 func applyDelta(was, delta []byte) ([]byte, error) {
 	length, delta, ok := readUvarint(delta)
-	if !ok || length > maxDirectory {
+	if !ok {
+		return nil, errDelta
+	}
+	if length > maxDirectory {
 		return nil, fmt.Errorf("%w: it makes %d bytes; at most %d are allowed", errDelta, length, maxDirectory)
 	}
 

@@ -82,9 +82,9 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	case end.Lt(&clmath.MinSqrtPrice) || !end.Lt(&clmath.MaxSqrtPrice):
 		return l.refuse("sqrtPriceX96", end.Dec(), priceRange)
 	case e.Tick < clmath.MinTick || e.Tick >= clmath.MaxTick:
-		return l.refuse("tick", e.Tick, "-887272 to 887271")
+		return l.refuse("tick", e.Tick, fmt.Sprintf("%d to %d", clmath.MinTick, clmath.MaxTick-1))
 	case e.Fee > clmath.Pips || e.Fee < protocol && !nothing:
-		return l.refuse("fee", e.Fee, fmt.Sprintf("%d to 1000000", protocol))
+		return l.refuse("fee", e.Fee, fmt.Sprintf("%d to %d", protocol, clmath.Pips))
 	case !p.IsDynamic() && !nothing && e.Fee != swapFee(p.Fee, protocol):
 		return l.refuse("fee", e.Fee, swapFee(p.Fee, protocol))
 	}

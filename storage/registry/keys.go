@@ -59,8 +59,8 @@ func (r *Registry) issueKey(q KeyRequest) (IssuedKey, error) {
 
 // checkKey checks a request for a key against the account's plan.
 func (r *Registry) checkKey(at *account, kind accounts.Kind, label string) error {
-	if utf8.RuneCountInString(label) > maxLabel {
-		return refuse(Invalid, "the label has more than %d characters", maxLabel)
+	if n := utf8.RuneCountInString(label); n > maxLabel {
+		return refuse(Invalid, "the label has %d characters; at most %d are allowed", n, maxLabel)
 	}
 	// Lists of keys print it as it is: it must not end a line or command a terminal.
 	if at := strings.IndexFunc(label, unicode.IsControl); at >= 0 {
