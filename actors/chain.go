@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -105,7 +104,7 @@ func (a *chainActor) Receive(c *actor.Context) {
 
 	// Commands run here too, so that no other code uses the chain meanwhile.
 	case command:
-		m.reply <- m.do(a)
+		m.run(a)
 	}
 }
 
@@ -363,37 +362,4 @@ func (a *chainActor) scheduleTick(after time.Duration) {
 	a.ticks++
 	epoch, tick := a.epoch, a.ticks
 	time.AfterFunc(after, func() { a.send(refresh{epoch, tick}) })
-}
-
-// resync drops the chain's data and its archive and starts again. It is an
-// operator's command.
-func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
-
-// rebuild drops the chain's data but not its archive, and starts again. It is an
-// operator's command.
-func (a *chainActor) rebuild() error {
-	if id := a.config.Ledger.Chain; a.config.Archive == nil {
-		return fmt.Errorf("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
-			id, id)
-	}
-	return a.restart((*chain.Chain).Restart)
-}
-
-// restart drops data of the chain and goes on from what is left.
-func (a *chainActor) restart(drop func(*chain.Chain) error) error {
-	if a.chain != nil && a.chain.Following() {
-		return a.errFollows()
-	}
-	if a.chain == nil || !a.chain.Loaded() {
-		return errors.New("the chain's records are still loading; try again in a few seconds")
-	}
-
-	a.beginEpoch()
-	if err := drop(a.chain); err != nil {
-		a.restoreLater()
-		return err
-	}
-	a.startFetch()
-	a.scheduleTick(a.every)
-	return nil
 }

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tidemark/actors/chain"
@@ -192,7 +191,7 @@ func (a *chainActor) errFollows() error {
 	if err != nil || name == "" {
 		name = "none at the moment"
 	}
-	return fmt.Errorf("this node follows chain %d; run the command on the node that writes it: %s",
+	return refuse("this node follows chain %d; run the command on the node that writes it: %s",
 		a.config.Ledger.Chain, name)
 }
 

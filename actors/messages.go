@@ -46,7 +46,7 @@ type (
 	refresh struct{ epoch, tick uint64 }
 	// verified is what a comparison with the contracts found.
 	verified struct{ result *rankings.Verification }
-	// command runs an operator's command.
+	// command is an operator's.
 	command struct {
 		do    func(*chainActor) error
 		reply chan<- error // of capacity 1

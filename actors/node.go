@@ -104,7 +104,7 @@ func (n *Node) Verify(
 ) (*rankings.Verification, error) {
 	v, ok := n.checks[id]
 	if !ok {
-		return nil, fmt.Errorf("cannot verify chain %d: its feed is not rpc", id)
+		return nil, refuse("cannot verify chain %d: its feed is not rpc", id)
 	}
 
 	result, err := v.verify(ctx, sample)
@@ -121,40 +121,6 @@ func (n *Node) spawn(a *chainActor) {
 	n.chains[a.config.Ledger.Chain] = a
 	n.pids = append(n.pids, n.engine.Spawn(func() actor.Receiver { return a }, "chain",
 		actor.WithID(id), actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(a.recovering)))
-}
-
-// SetOffline takes a chain offline, or online again.
-func (n *Node) SetOffline(id market.ChainID, offline bool) error {
-	return n.command(id, func(a *chainActor) error { return a.chain.SetOffline(offline) })
-}
-
-// Rebuild drops the data of a chain and indexes it from its archive of spans, and
-// what that lacks from its nodes.
-func (n *Node) Rebuild(id market.ChainID) error {
-	return n.command(id, (*chainActor).rebuild)
-}
-
-// Resync drops all data of a chain and indexes it from its start.
-func (n *Node) Resync(id market.ChainID) error {
-	return n.command(id, (*chainActor).resync)
-}
-
-// commandTimeout bounds how long an operator waits for a busy chain.
-const commandTimeout = 30 * time.Second
-
-func (n *Node) command(id market.ChainID, do func(*chainActor) error) error {
-	a, ok := n.chains[id]
-	if !ok {
-		return fmt.Errorf("chain %d is not enabled on this node", id)
-	}
-	reply := make(chan error, 1)
-	a.send(command{do, reply})
-	select {
-	case err := <-reply:
-		return err
-	case <-time.After(commandTimeout):
-		return fmt.Errorf("chain %d did not answer within %s", id, commandTimeout)
-	}
 }
 
 // Stop stops the chains and waits for their goroutines, or until ctx ends.

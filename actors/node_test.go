@@ -373,6 +373,29 @@ func TestOperatorsOrders(t *testing.T) {
 	}
 }
 
+// TestCommandsAreAnswered checks that an operator is answered where a chain is not open, and
+// where a command panics.
+func TestCommandsAreAnswered(t *testing.T) {
+	a := new(chainActor)
+	a.config.Ledger.Chain = 7
+	f := func(do func(*chainActor) error, want string) {
+		t.Helper()
+		reply := make(chan error, 1)
+		func() {
+			defer func() { _ = recover() }() // as the actor's middleware does
+			command{do, reply}.run(a)
+		}()
+		if err := <-reply; err == nil || err.Error() != want {
+			t.Errorf("answered %v; want %s", err, want)
+		}
+	}
+
+	notOpen := "chain 7 is not open; the log says what it waits for"
+	f(func(a *chainActor) error { return a.setOffline(true) }, notOpen)
+	f((*chainActor).resync, notOpen)
+	f(func(*chainActor) error { panic("lost") }, "the command failed, and its chain is opened again; the log says why")
+}
+
 // A chain is rebuilt from its archive, if it has one, and only once it is loaded.
 func TestRebuild(t *testing.T) {
 	th := newTestNode(t, plain)
@@ -391,9 +414,14 @@ func TestRebuild(t *testing.T) {
 
 	f("without an archive", "chain 1 has no archive of spans; `tidemark chains resync 1` indexes it from its feed",
 		func(*chainActor) func() { return func() {} })
-	f("while it loads", "the chain's records are still loading; try again in a few seconds", func(a *chainActor) func() {
+	f("before it is opened", "chain 1 is not open; the log says what it waits for", func(a *chainActor) func() {
 		opened := a.chain
 		a.chain, a.config.Archive = nil, kept
+		return func() { a.chain, a.config.Archive = opened, nil }
+	})
+	f("while it loads", "the chain's records are still loading; try again in a few seconds", func(a *chainActor) func() {
+		opened := a.chain
+		a.chain, a.config.Archive = new(chain.Chain), kept
 		return func() { a.chain, a.config.Archive = opened, nil }
 	})
 	f("from its archive", "", func(a *chainActor) func() {

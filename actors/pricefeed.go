@@ -77,6 +77,10 @@ func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
 		if err != nil {
 			return nil, time.Time{}, err
 		}
+		if info.Size() > maxPriceFeedBytes {
+			return nil, time.Time{}, fmt.Errorf("%s has %d bytes; at most %d are allowed",
+				f.File, info.Size(), maxPriceFeedBytes)
+		}
 		text, err := os.ReadFile(f.File)
 		return text, info.ModTime(), err
 	}

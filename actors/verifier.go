@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -162,7 +161,7 @@ func (v *verifier) verify(ctx context.Context, sample int) (*rankings.Verificati
 	v.round++
 	config := v.config
 	config.Sample, config.Turn, config.Good = sample, v.round, v.good
-	failed := errors.New("nothing is published yet")
+	failed := refuse("nothing is published yet")
 
 	for try := range verifyTries {
 		st := v.state(try)

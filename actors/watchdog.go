@@ -108,6 +108,9 @@ func (w *Watchdog) measureDisk(now time.Time) storage.Disk {
 	if err != nil {
 		w.log.Error("cannot measure the disk", "error", err)
 	}
+	if free == 0 && err != nil {
+		free = w.Disk().FreeBytes // as it was measured last
+	}
 
 	disk := storage.Disk{Status: storage.DiskOK, FreeBytes: free}
 	switch {

@@ -78,8 +78,9 @@ func TestWatchdogReadOnlyDisk(t *testing.T) {
 		disk.setFree(freeForAccounts)
 
 		w := NewWatchdog(store, r.store, &Metering{meter: r.meter}, &rankings.Board{}, metrics.NewSet(), quiet)
-		if got := w.Disk(); got.Status != status || got.FreeBytes == 0 {
-			t.Errorf("with %d bytes to keep free: %+v; want %s", minFree, got, status)
+		measured := w.Disk()
+		if measured.Status != status || measured.FreeBytes == 0 {
+			t.Errorf("with %d bytes to keep free: %+v; want %s", minFree, measured, status)
 		}
 		if err := os.Rename(dir, dir+".away"); err != nil {
 			t.Fatal(err)
@@ -88,8 +89,8 @@ func TestWatchdogReadOnlyDisk(t *testing.T) {
 		if err := os.Rename(dir+".away", dir); err != nil {
 			t.Fatal(err)
 		}
-		if got.Status != status || got.FreeBytes != 0 {
-			t.Errorf("with %d bytes to keep free, not measured: %+v; want %s", minFree, got, status)
+		if got != measured {
+			t.Errorf("with %d bytes to keep free, not measured: %+v; want %+v as before", minFree, got, measured)
 		}
 	}
 

@@ -83,5 +83,9 @@ func (c *Chain) Reread(from, to uint64) bool {
 		at = older[i]
 	}
 	c.refused, c.corrected = refusal{to: to}, true
-	return c.revert(at) == nil
+	if err := c.revert(at); err != nil {
+		c.Log.Error("cannot go back to read blocks again", "chain", c.ID(), "error", err)
+		return false
+	}
+	return true
 }

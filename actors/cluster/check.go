@@ -115,7 +115,10 @@ func askServer(ctx context.Context, address string) (name string, syncs bool, er
 	if err == nil {
 		err = json.Unmarshal(body, &told)
 	}
-	if err != nil || told.Name == "" {
+	if err == nil && told.Name == "" {
+		err = errors.New("it has no server_name")
+	}
+	if err != nil {
 		return "", false, fmt.Errorf("%s/varz answers %s and no server's state: %w", address, r.Status, err)
 	}
 	return told.Name, told.JetStream.Config.SyncAlways, nil

@@ -177,7 +177,8 @@ func (ch *Chain) Snapshots(ctx context.Context) ([]*Snapshot, error) {
 }
 
 // snapshots returns the snapshots of every chain, each with the newest first, and how
-// many chunks every object has, by subject.
+// many chunks every object has, by subject. Where one of another build cannot be
+// understood, chunks is nil: whose they are is not known.
 func (c *Cluster) snapshots(ctx context.Context) (
 	all map[market.ChainID][]*Snapshot, chunks map[string]uint64, err error,
 ) {
@@ -190,10 +191,12 @@ func (c *Cluster) snapshots(ctx context.Context) (
 	}
 
 	all = make(map[market.ChainID][]*Snapshot)
+	unknown := false
 	for subject := range infos {
 		id, s, err := c.readInfo(ctx, subject)
 		switch {
 		case errors.Is(err, ErrBroken):
+			unknown = true
 			c.cfg.Log.Warn("cannot understand a snapshot", "object", subject, "error", err)
 		case errors.Is(err, jetstream.ErrMsgNotFound): // it was deleted meanwhile
 		case err != nil:
@@ -207,6 +210,9 @@ func (c *Cluster) snapshots(ctx context.Context) (
 		slices.SortFunc(list, func(a, b *Snapshot) int {
 			return cmp.Or(cmp.Compare(b.Place.Number, a.Place.Number), b.Made.Compare(a.Made))
 		})
+	}
+	if unknown {
+		chunks = nil
 	}
 	return all, chunks, nil
 }

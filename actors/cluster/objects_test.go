@@ -246,6 +246,17 @@ func TestOrphansGoOnceTheyAreOld(t *testing.T) {
 		}
 	}
 	f(orphanAge-1, 2)
+
+	// They may be of a snapshot of a later build.
+	later := infoSubjects + "LATER"
+	if _, err := a.c.js.Publish(t.Context(), later, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	f(orphanAge, 2)
+	if err := a.c.purgeObjects(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+
 	f(orphanAge, 1)
 	f(time.Hour+orphanAge, 1)
 }

@@ -70,8 +70,9 @@ func (c *comparison) chosen(i, n uint32) bool {
 	if c.Sample == 0 || n <= uint32(c.Sample) {
 		return true
 	}
-	stride := uint64(n) / uint64(c.Sample)
-	return (uint64(i)+c.Turn)%stride == 0
+	// Evenly spread: the steps of a line with the slope sample/n.
+	at, all, sample := (uint64(i)+c.Turn)%uint64(n), uint64(n), uint64(c.Sample)
+	return at*sample%all < sample
 }
 
 func (c *comparison) comparePools(ctx context.Context) error {

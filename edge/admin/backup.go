@@ -31,6 +31,11 @@ func (s *Server) handleBackup() {
 		if err != nil {
 			return nil, refusal(registry.Conflict, "cannot make the directory of the backup: %v", err)
 		}
-		return BackupView{dir}, s.Control.Backup(dir)
+
+		if err := s.Control.Backup(dir); err != nil {
+			// The next try may name the same directory.
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		return BackupView{dir}, nil
 	})
 }

@@ -88,7 +88,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// A backup that failed is an error, and no line says that it was written.
+// A backup that failed is an error, no line says that it was written, and its directory is
+// free for the next try.
 func TestFailedBackup(t *testing.T) {
 	o := &orders{err: errors.New("the disk is gone")}
 	c := newServer(t, &o.testControl).Config
@@ -100,6 +101,11 @@ func TestFailedBackup(t *testing.T) {
 	}
 	if strings.Contains(o.log.String(), "backup written") {
 		t.Errorf("the log has %s", o.log.String())
+	}
+
+	o.err = nil
+	if got := New(c).answer("POST", "/backup?dir="+dir); !strings.HasPrefix(got, "200 ") {
+		t.Errorf("the next try is answered %s", got)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory of a backup: %v, %v; want one that others cannot enter", info, err)

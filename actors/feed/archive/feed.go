@@ -22,6 +22,8 @@ const (
 	repairAgain = time.Minute
 	// scrubEvery paces the check of checksums: a gigabyte in a day.
 	scrubEvery = 5 * time.Minute
+	// tellEvery keeps a log readable while an archive cannot be read.
+	tellEvery = time.Minute
 )
 
 // ErrEnd is the error of a feed without nodes at the end of its archive.
@@ -39,6 +41,7 @@ type Feed struct {
 	head   market.Head // of the chain, as live saw it
 
 	repaired, scrubbed time.Time
+	told               time.Time // that the archive cannot be read
 }
 
 var _ feed.Feed = (*Feed)(nil)
@@ -67,6 +70,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 		if span != nil || err != nil && f.live == nil {
 			return f.replayed(span), err
 		}
+		f.tellUnread(err)
 	}
 	if f.live == nil {
 		return feed.Step{}, f.endError(at)
@@ -82,6 +86,15 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 		f.maintain(ctx)
 	}
 	return step, err
+}
+
+// tellUnread logs that blocks of the archive cannot be read, so that they are fetched.
+func (f *Feed) tellUnread(err error) {
+	if now := time.Now(); err != nil && now.Sub(f.told) >= tellEvery {
+		f.told = now
+		f.log.Error("cannot read the archive; its blocks are fetched from the nodes",
+			"chain", f.archive.cfg.Chain, "error", err)
+	}
 }
 
 // endError says why a replay without nodes cannot go on.

@@ -54,8 +54,11 @@ func findFiles(dir string) (map[string][]file, error) {
 			if m := rangePattern.FindStringSubmatch(part); m != nil {
 				first, err1 := strconv.ParseUint(m[1], 10, 63)
 				last, err2 := strconv.ParseUint(m[2], 10, 63)
-				if err := errors.Join(err1, err2); err != nil || last < first {
+				if err := errors.Join(err1, err2); err != nil {
 					return fmt.Errorf("%s: its name has no range of blocks: %w", path, err)
+				}
+				if last < first {
+					return fmt.Errorf("%s: its name has no range of blocks: it ends before it begins", path)
 				}
 				f.first, f.last, ranged = first, last, true
 			}

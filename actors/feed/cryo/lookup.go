@@ -28,7 +28,7 @@ func (h *headers) load(s *Source, from, to uint64) error {
 		}
 		err := eachRow(f.path, columns, func(c []cell) error {
 			n := c[0].num
-			if n < from || n > to || c[0].null || c[1].null {
+			if n < from || n > to || c[0].null || c[1].null || c[2].null {
 				return nil
 			}
 			row := header{time: int64(c[2].num)}
