@@ -176,6 +176,22 @@ func (s *Server) Drain() {
 // the wait for clients. The work checks every few microseconds whether to stop.
 const workTimeout = 3 * time.Second
 
+// awaitAnswers waits until no answer is computed. Clients may still read theirs.
+func (s *Server) awaitAnswers(ctx context.Context) error {
+	for {
+		n := int(s.metrics.inFlight.Get())
+		if n == 0 {
+			return nil
+		}
+
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%d answers are still computed: %w", n, ctx.Err())
+		}
+	}
+}
+
 // Shutdown stops listening, ends long answers, waits for requests under way until ctx
 // ends, and stops background work. If the error is ctx's own, the work has stopped and the
 // store may be closed; after any other error it may not.
@@ -186,7 +202,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
-	stuck := s.long.stop(work)
+	stuck := s.awaitAnswers(work)
+	if stuck == nil {
+		stuck = s.long.stop(work)
+	}
 	if stuck == nil {
 		stuck = s.pages.Close(work)
 	}

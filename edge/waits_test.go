@@ -273,7 +273,7 @@ func TestPartial(t *testing.T) {
 		t.Errorf("offline: got %v, %v", body["missingChains"], p)
 	}
 
-	s.limit(func(l *pages.Limits) { l.UnavailableAfter = 0 })
+	s = serve(t, func(c *Config) { c.Board, c.Limits.UnavailableAfter = board, -time.Hour })
 	f("/v1/positions", 503)
 	a := s.get("/health")
 	if m := a.decoded(t); a.code != 503 || m["status"] != "down" || m["error"] == nil || len(m["chains"].([]any)) != 3 {

@@ -39,7 +39,7 @@ func (c *BackupCmd) Run() error {
 // RestoreCmd makes a stopped node's data from a checkpoint.
 type RestoreCmd struct {
 	Dir  string `arg:"" help:"Directory of the checkpoint." type:"existingdir"`
-	Data string `help:"Data directory to make; it must not exist or be empty." default:"./data" placeholder:"DIR"`
+	Data string `help:"Data directory to make, or an empty one." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
 }
 
 // control is what the administration may have the node do.

@@ -348,7 +348,8 @@ func TestAllowedIsOwnRange(t *testing.T) {
 	}
 
 	f("limits", "total-cap", "is a whole number from 1 to 10000000")
-	f("limits", "export-rows", "is a whole number from 0 on")
+	f("limits", "export-rows", "is a whole number from 1 to 10000000")
+	f("sim", "actions", "is a whole number from 0 on")
 	f("refresh", "every", `is a duration such as "45s", 10ms or more`)
 	f("log", "level", "are debug, info, warn, error")
 	f("log", "slow", `is a duration such as "45s", "2m" or "0s"`)

@@ -41,6 +41,7 @@ var bounds = []struct {
 	{"limits.transactions-max", 1, 10_000_000},
 	{"limits.selections", 1, 100_000},
 	{"limits.pins", 1, 64},
+	{"limits.export-rows", 1, 10_000_000},
 	{"limits.connections", 64, edge.MaxConnections},
 	{"limits.connections-per-address", 1, edge.MaxConnections},
 	{"limits.connections-per-subnet", 1, edge.MaxConnections},
@@ -62,7 +63,8 @@ var durations = []durationBounds{
 	{"refresh.every", 10 * time.Millisecond, math.MaxInt64},
 	{"metering.flush", time.Millisecond, math.MaxInt64},
 	{"prices.every", time.Second, math.MaxInt64},
-	{"cluster.snapshot-every", 10 * time.Second, math.MaxInt64}, // so that it is not busy with nothing else
+	{"limits.export-time", time.Millisecond, math.MaxInt64},
+	{"cluster.snapshot-every", 10 * time.Second, math.MaxInt64}, // else the writer would do little else
 	{"drain", 0, 10 * time.Minute},
 }
 

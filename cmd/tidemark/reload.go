@@ -17,7 +17,7 @@ var changeable = []string{
 	"drain", "log.level", "log.slow", "plans",
 	"limits.freshness", "limits.total-cap", "limits.count-wait", "limits.scan-wait",
 	"limits.transactions-wait", "limits.transactions-partial", "limits.transactions-max",
-	"limits.pin", "limits.pins", "limits.stream-window",
+	"limits.pin", "limits.pins", "limits.export-rows", "limits.export-time", "limits.stream-window",
 	"limits.connections", "limits.connections-per-address", "limits.connections-per-subnet",
 	"limits.unsent-bytes", "limits.reader-min-rate",
 }

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"tidemark/edge/pages"
 	"tidemark/storage/registry"
 )
 
@@ -188,4 +190,15 @@ func TestChangesAreToldOnce(t *testing.T) {
 	f(fresh, flush, chain, "changed=nothing")
 	delete(fresh, "chain 1")
 	f(fresh, flush, `no longer configured runs until a restart" setting="chain 1"`, "changed=nothing")
+}
+
+// TestChangeableLimits checks that of the limits of pages a reload changes those that pages
+// take from then on. Pages' own test says which those are.
+func TestChangeableLimits(t *testing.T) {
+	for _, s := range settingsOf("limits.", reflect.ValueOf(pages.DefaultLimits())) {
+		fixed := slices.Contains([]string{"limits.unavailable-after", "limits.selections", "limits.queue"}, s.name)
+		if slices.Contains(changeable, s.name) == fixed {
+			t.Errorf("a reload changes %s: %t; want %t", s.name, !fixed, fixed)
+		}
+	}
 }

@@ -39,6 +39,8 @@ type ServeCmd struct {
 // the next start finds a store as after a crash.
 const (
 	partTimeout = 10 * time.Second
+	// hangs is how much later a part may say what has not ended in its time.
+	hangs = time.Second
 	// clientTimeout is what clients get to read their answers. Whoever reads
 	// none must not keep leases and stores from being closed in order.
 	clientTimeout = 3 * time.Second
@@ -151,16 +153,29 @@ func (n *node) stop() error {
 	began := time.Now()
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
-		if err := part.stop(ctx); err != nil {
+		if err := part.end(); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}
-		cancel()
 		n.log.Debug("stopped a part", "part", part.name, "took", time.Since(from))
 	}
 
 	n.log.Info("stopped", "took", time.Since(began))
 	return errs
+}
+
+// end stops a part. One that does not end with its time is left to itself.
+func (p *started) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop(ctx) }()
+
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(partTimeout + hangs):
+		return fmt.Errorf("it hangs; it was given %s", partTimeout)
+	}
 }
 
 func (n *node) addPart(name string, stop func(context.Context) error) {

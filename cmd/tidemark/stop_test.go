@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -63,6 +67,35 @@ func TestStopBesideStuckClient(t *testing.T) {
 	if usage.UnitsUsed != 2 || usage.UnitsReserved != 0 {
 		t.Errorf("after the stop %d units are used and %d reserved; want 2 and 0", usage.UnitsUsed, usage.UnitsReserved)
 	}
+}
+
+// TestPartThatHangs checks that a part that does not end takes nothing from those that were
+// started before it.
+func TestPartThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{log: slog.New(slog.DiscardHandler)}
+		release, closed := make(chan struct{}), false
+		n.addPart("store", func(context.Context) error {
+			closed = true
+			return nil
+		})
+		n.addPart("chains", func(ctx context.Context) error {
+			<-ctx.Done()
+			return errors.New("a feed is stuck")
+		})
+		n.background("watchdog", func(context.Context) { <-release })
+
+		began := time.Now()
+		err := n.stop()
+		want := "cannot stop watchdog: it hangs; it was given 10s\ncannot stop chains: a feed is stuck"
+		if err == nil || err.Error() != want {
+			t.Errorf("stop = %v; want %s", err, want)
+		}
+		if took := time.Since(began); !closed || took != 2*partTimeout+hangs {
+			t.Errorf("the stop took %s, and the store was closed: %t", took, closed)
+		}
+		close(release)
+	})
 }
 
 // serveOn runs a first start with an output and returns what it says until it

@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,4 +67,25 @@ func TestRequiredLimits(t *testing.T) {
 	f(func(l *Limits) { l.Selections = 0 }, "limits.selections is 0")
 	f(func(l *Limits) { l.Pins = 0 }, "limits.pins is 0")
 	f(func(l *Limits) { l.ExportRows = 0 }, "limits.export-rows is 0")
+}
+
+// TestSetLimits checks that every limit changes but for those that are fixed at the start.
+func TestSetLimits(t *testing.T) {
+	first := DefaultLimits()
+	p := crowded(t, func(c *Config) { c.Limits = first }, crowd(1, 1))
+	changed := first
+	all := reflect.ValueOf(&changed).Elem()
+	for i := range all.NumField() {
+		all.Field(i).SetInt(all.Field(i).Int() + 1)
+	}
+	p.SetLimits(changed)
+
+	now, was := reflect.ValueOf(*p.Limits()), reflect.ValueOf(first)
+	for i := range now.NumField() {
+		name := now.Type().Field(i).Name
+		stays := slices.Contains([]string{"UnavailableAfter", "Selections", "Queue"}, name)
+		if got := now.Field(i).Int() == was.Field(i).Int(); got != stays {
+			t.Errorf("%s stays as it was: %t; want %t", name, got, stays)
+		}
+	}
 }

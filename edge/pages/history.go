@@ -23,7 +23,7 @@ type history struct {
 }
 
 // histories holds the loads that took longer than their request waited. Their
-// results are kept for at least limits.freshness, so that a retry finds them.
+// results are kept for limits.freshness, so that a retry finds them.
 type histories struct {
 	mu    sync.Mutex
 	loads *recent[*load]
@@ -36,9 +36,8 @@ var errStopping = errors.New("the server stops")
 // load reads the history of a position, newest entries first. If there are more
 // than limits.transactions-max, it reads that many from the oldest on.
 type load struct {
-	done    chan struct{} // closed when all is read or failed
-	endedAt time.Time     // when it ended
-	err     error
+	done chan struct{} // closed when all is read or failed
+	err  error
 
 	it        *storage.Series[market.Transaction]
 	decimals  [2]uint8
@@ -166,7 +165,7 @@ func (l *load) finishLoad() {
 	if l.truncated {
 		l.room.body = reverseEntries(l.room.body, l.entryEnds)
 	}
-	l.entryEnds, l.endedAt = nil, time.Now()
+	l.entryEnds = nil
 	close(l.done)
 }
 
@@ -213,6 +212,13 @@ func (p *Pages) degradedHistory(v *rankings.View, i uint32) (history, *render.Er
 	return history{entries, render.History{Degraded: true, Partial: len(entries) > 0}, l.room}, nil
 }
 
+// forget drops a load, if it is still the one of its key.
+func (h *histories) forget(key string, l *load) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.loads.drop(key, func(old *load) bool { return old == l })
+}
+
 // mayHave reports whether there is a load whose key begins with a prefix.
 func (h *histories) mayHave(prefix string) bool {
 	h.mu.Lock()
@@ -236,11 +242,9 @@ func (p *Pages) continueLoad(key string, l *load) {
 	p.histories.mu.Lock()
 	defer p.histories.mu.Unlock()
 
-	// Give up if another request loads the same history, or too many are loading.
-	expired := func(old *load) bool {
-		return isClosed(old.done) && time.Since(old.endedAt) > p.limits.Load().Freshness
-	}
-	if _, ok := p.histories.loads.get(key); ok || !p.histories.loads.put(key, l, expired) {
+	// Give up if another request loads the same history, or too many are kept.
+	never := func(*load) bool { return false }
+	if _, ok := p.histories.loads.get(key); ok || !p.histories.loads.put(key, l, never) {
 		l.it.Close()
 		return
 	}
@@ -255,6 +259,7 @@ func (p *Pages) continueLoad(key string, l *load) {
 			pacer.Pause()
 		}
 		l.finishLoad()
+		time.AfterFunc(p.limits.Load().Freshness, func() { p.histories.forget(key, l) })
 	})
 	if !begun {
 		p.histories.loads.drop(key, func(old *load) bool { return old == l })

@@ -167,9 +167,6 @@ func TestHistoryFlags(t *testing.T) {
 	key, _ := p.historyKey(view, 0)
 	kept, _ := p.histories.get(key)
 	<-kept.done
-	if age := time.Since(kept.endedAt); age > time.Minute {
-		t.Errorf("a load that has just ended makes room as one that ended %s ago", age)
-	}
 	f("once it is loaded", render.History{}, last, last-9, 10)
 	loaded(true)
 
@@ -183,25 +180,15 @@ func TestHistoryFlags(t *testing.T) {
 		t.Errorf("%d degraded answers are counted; want 4", got)
 	}
 
-	// There is room for some loads; those that ended long ago make room.
-	fill := func(endedAt time.Time, ended bool) {
-		for i := range maxHistories {
-			l := &load{done: make(chan struct{}), endedAt: endedAt}
-			if ended {
-				close(l.done)
-			}
-			p.histories.loads.put(strconv.Itoa(i), l, nil)
-		}
-	}
+	// There is room for some loads.
 	set(func(l *Limits) { l.TransactionsWait = 1 })
-	fill(time.Now().Add(-time.Hour), false)
-	f("with too many under way", degraded, last, last-9, 10)
+	for i := range maxHistories {
+		p.histories.loads.put(strconv.Itoa(i), &load{done: make(chan struct{})}, nil)
+	}
+	f("with too many", degraded, last, last-9, 10)
 	loaded(false)
-	fill(time.Now(), true)
-	f("with too many kept", degraded, last, last-9, 10)
-	loaded(false)
-	fill(time.Now().Add(-time.Hour), true)
-	f("with old ones", degraded, last, last-9, 10)
+	p.histories.loads.dropAll(func(*load) bool { return true })
+	f("with room again", degraded, last, last-9, 10)
 	loaded(true)
 	p.jobs.running.Wait()
 	p.jobs.queued.Store(maxQueued)
@@ -216,6 +203,33 @@ func TestHistoryFlags(t *testing.T) {
 	p.continueLoad(key, p.newLoad(view, 0))
 	if now, _ := p.histories.get(key); now != before {
 		t.Error("a second load takes the place of one that others wait for")
+	}
+}
+
+// TestKeptHistoryIsDropped checks that a history is kept for limits.freshness and no longer,
+// also where nobody asks for another one.
+func TestKeptHistoryIsDropped(t *testing.T) {
+	store := newStore(t)
+	view := &rankings.View{State: longLived(t, store, 10)}
+	p := crowded(t, func(c *Config) { c.Store = store }, crowd(1, 1))
+	l := DefaultLimits()
+	l.Freshness = 20 * time.Millisecond
+	p.SetLimits(l)
+
+	key, err := p.historyKey(view, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.continueLoad(key, p.newLoad(view, 0))
+	kept, ok := p.histories.get(key)
+	if !ok {
+		t.Fatal("a history that is loading is not kept")
+	}
+	<-kept.done
+	for end := time.Now().Add(10 * time.Second); ok; _, ok = p.histories.get(key) {
+		if time.Sleep(time.Millisecond); time.Now().After(end) {
+			t.Fatal("a history stays when nobody asks for another one")
+		}
 	}
 }
 

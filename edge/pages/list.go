@@ -43,7 +43,7 @@ func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 	text := q.appendList(q.text[:0])
 	key := sc.appendKey(text[len(text):], text)
 	if page, ok := p.cache.get(key); ok {
-		return Reply{Page: page, AsOf: oldestConfirmed(sc.views), Free: page.free}, nil
+		return p.listReply(page, sc.views), nil
 	}
 
 	l := newListing(q, text)
@@ -67,6 +67,14 @@ func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 		}
 	}
 	return Reply{}, errChanging
+}
+
+// listReply is the reply with a page of rows of views.
+func (p *Pages) listReply(page *Page, views []*rankings.View) Reply {
+	if page.free {
+		p.metrics.partial.Inc()
+	}
+	return Reply{Page: page, AsOf: oldestConfirmed(views), Free: page.free}
 }
 
 // errChanging is the 503 when generations are replaced faster than they are read.
@@ -302,7 +310,7 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 
 	room := takeBuffer()
 	page := p.renderList(l, sc, f, room)
-	reply := Reply{Page: page, AsOf: oldestConfirmed(f.views), Free: page.free}
+	reply := p.listReply(page, f.views)
 	switch {
 	case f.fromSelection:
 		page.Body = bytes.Clone(page.Body)
@@ -330,9 +338,6 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page 
 	dst = append(render.AppendMissing(dst, sc.missing), '}')
 	room.body = dst
 
-	if len(sc.missing) > 0 {
-		p.metrics.partial.Inc()
-	}
 	return &Page{
 		Body: dst, free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}

@@ -91,7 +91,7 @@ func New(cfg *Config) (*Pages, error) {
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains), histories: newHistories(),
 	}
-	p.SetLimits(cfg.Limits)
+	p.limits.Store(&cfg.Limits)
 	p.SetPlans(cfg.Plans)
 	for i := range cfg.Chains {
 		if cfg.Chains[i].Enabled {
@@ -126,8 +126,13 @@ func New(cfg *Config) (*Pages, error) {
 func (p *Pages) Limits() *Limits { return p.limits.Load() }
 
 // SetLimits replaces the limits for the requests that follow. Cached pages stay
-// until the next generation. New fixes how many selections are kept.
-func (p *Pages) SetLimits(l Limits) { p.limits.Store(&l) }
+// until the next generation. UnavailableAfter, which chains go by too, Selections and
+// Queue stay as New was given them.
+func (p *Pages) SetLimits(l Limits) {
+	first := &p.cfg.Limits
+	l.UnavailableAfter, l.Selections, l.Queue = first.UnavailableAfter, first.Selections, first.Queue
+	p.limits.Store(&l)
+}
 
 // Plans returns the list of public plans.
 func (p *Pages) Plans() *Page { return p.plans.Load() }

@@ -26,7 +26,7 @@ func (p *Pages) answerTokens(q *Question) (Reply, *render.Error) {
 		page.key = string(key)
 		p.cache.put(page)
 	}
-	return Reply{Page: page, AsOf: oldestConfirmed(sc.views), Free: page.free}, nil
+	return p.listReply(page, sc.views), nil
 }
 
 // renderTokens renders a page of tokens.
@@ -43,9 +43,6 @@ func (p *Pages) renderTokens(q *Question, sc *scope, found *rankings.Page, total
 	dst = render.AppendPagination(append(dst, ']'), &render.Pagination{
 		Page: q.Tokens.Page, Limit: q.Tokens.Limit, Total: total, HasMore: found.HasMore,
 	})
-	if len(sc.missing) > 0 {
-		p.metrics.partial.Inc()
-	}
 	return &Page{
 		Body: append(render.AppendMissing(dst, sc.missing), '}'), free: len(sc.missing) > 0,
 		Generations: formatGenerations(sc.views...),
