@@ -61,8 +61,8 @@ func Read(dir string) (*Record, error) {
 	}
 	if r.Format != recordFormat || r.Store < oldestStore || r.Store > storage.Format {
 		return r, fmt.Errorf("%w in %s: its format is %d on a store of format %d, "+
-			"this build reads %d on %d; tidemark bench corpus --reuse --positions %d --out %s makes it anew",
-			ErrOld, dir, r.Format, r.Store, recordFormat, storage.Format, r.Spec.Positions, dir)
+			"this build reads %d on %d to %d; tidemark bench corpus --reuse --positions %d --out %s makes it anew",
+			ErrOld, dir, r.Format, r.Store, recordFormat, oldestStore, storage.Format, r.Spec.Positions, dir)
 	}
 	return r, nil
 }

@@ -114,7 +114,7 @@ const longestProfile = 25 * time.Second
 // long or as long as it may, and keeps the profile in a file.
 func (n *Node) KeepProfile(length time.Duration, path string) error {
 	seconds := max(1, int(min(length, longestProfile).Seconds()))
-	a, err := Ask(n.Ops, fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds), "")
+	a, err := AskPage(n.Ops, fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds), "")
 	if err == nil {
 		err = KeepFile(path, a.Body)
 	}

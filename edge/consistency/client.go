@@ -3,7 +3,6 @@ package consistency
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -162,8 +161,10 @@ func (c *client) askOnce(ctx context.Context, path string) (*answer, time.Durati
 	}
 
 	// The rest of the body has to be read, or the connection is not used again.
-	_, err = io.Copy(io.Discard, response.Body)
-	return a, 0, errors.Join(err)
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return nil, 0, unfinished("cannot read the answer to %s: %w", path, err)
+	}
+	return a, 0, nil
 }
 
 // pauseOf is how long the node asks to wait.

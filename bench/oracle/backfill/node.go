@@ -162,8 +162,10 @@ func await(board *rankings.Board, ok func(*rankings.Chain) bool) (*rankings.Chai
 			return c, nil
 		}
 	}
-	c, _ := board.Load().Chain(1)
-	return nil, fmt.Errorf("the chain is not where it should be after %s: %+v", measureLimit, c.Status)
+	if c, found := board.Load().Chain(1); found {
+		return nil, fmt.Errorf("the chain is not where it should be after %s: %+v", measureLimit, c.Status)
+	}
+	return nil, fmt.Errorf("the chain did not start within %s", measureLimit)
 }
 
 // digest identifies the pools, ticks and positions of a state.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -48,6 +49,7 @@ func export[T any](
 	ctx context.Context, c *Client, path string, query url.Values, after int64,
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		query := maps.Clone(query) // a second loop is not of the first one's generations
 		for at := after; ; {
 			query.Set("after", strconv.FormatInt(at, 10))
 			answer, err := c.open(ctx, path, query, func(*http.Response) error { return nil })

@@ -49,6 +49,7 @@ const maxEvent = 1 << 20
 // cannot go on; an error ends the iteration too.
 func (c *Client) Stream(ctx context.Context, q StreamQuery) iter.Seq2[*StreamEvent, error] {
 	return func(yield func(*StreamEvent, error) bool) {
+		q := q // a second loop begins where the first one did
 		for attempt := 1; ; attempt++ {
 			last := q.LastEventID
 			goOn, err := c.follow(ctx, &q, yield)
