@@ -22,7 +22,7 @@ import (
 
 // Connections bounds the connections of clients.
 type Connections struct {
-	Connections           int `about:"open connections; beyond it the longest idle ones are closed"`
+	Connections           int `about:"open connections; beyond that, those idle longest are closed"`
 	ConnectionsPerAddress int `about:"open connections per client address"`
 	ConnectionsPerSubnet  int `about:"open connections per /24, or /64 for IPv6"`
 	UnsentBytes           int `about:"bytes of unread answers that the kernel buffers per connection"`

@@ -21,7 +21,7 @@ func lockDir(dir string, fs vfs.FS, readOnly bool) (*pebble.Lock, error) {
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	switch {
-	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES) && !unwritable(err):
 		return nil, fmt.Errorf("cannot open store %s: %w", dir, ErrLocked)
 	case err != nil:
 		return nil, fmt.Errorf("cannot lock store %s: %w", dir, err)

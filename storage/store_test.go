@@ -61,6 +61,31 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 	closeTest(t, s)
 }
 
+// TestLockRefused checks that a directory that this process may not enter is not taken for
+// one that another has open.
+func TestLockRefused(t *testing.T) {
+	f := func(err error, locked bool) {
+		t.Helper()
+		_, got := lockDir("x", refusingFS{vfs.NewMem(), err}, false)
+		if errors.Is(got, ErrLocked) != locked || !locked && !errors.Is(got, err) {
+			t.Errorf("%v: %v; want it taken for locked: %t", err, got, locked)
+		}
+	}
+
+	f(syscall.EAGAIN, true)
+	f(syscall.EACCES, true) // of fcntl on some systems
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EACCES}, false)
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EROFS}, false)
+}
+
+// refusingFS locks nothing.
+type refusingFS struct {
+	vfs.FS
+	err error
+}
+
+func (f refusingFS) Lock(string) (io.Closer, error) { return nil, f.err }
+
 func hold(dir string) {
 	s, err := Open(dir, testOptions(nil))
 	must(err)

@@ -18,13 +18,8 @@ import (
 // archiveDir has a directory for each chain's archive.
 const archiveDir = "archive"
 
-// checkArchive refuses a size of segments that makes files by the thousand.
+// checkArchive refuses an archive that has no room for two segments.
 func (l *loaded) checkArchive() error {
-	const most = 4 << 30 // a damaged one is fetched again
-	if n := l.ArchiveSegmentBytes; n < archive.MinSegmentBytes || n > most {
-		return fmt.Errorf("%sarchive-segment-bytes is %d; allowed is %d to %d",
-			l.placeOf("archive-segment-bytes"), n, archive.MinSegmentBytes, uint64(most))
-	}
 	if n := l.ArchiveMaxBytes; n > 0 && n < 2*l.ArchiveSegmentBytes {
 		return fmt.Errorf("%sarchive-max-bytes is %d; allowed is 0, or %d or more: two segments",
 			l.placeOf("archive-max-bytes"), n, 2*l.ArchiveSegmentBytes)

@@ -75,12 +75,18 @@ func (c *RestoreCmd) Run() error {
 	if _, err := os.Lstat(filepath.Join(c.Dir, admin.SocketName)); err == nil {
 		return fmt.Errorf("%s belongs to a node; restore what `tidemark backup` wrote", c.Dir)
 	}
-	entries, err := os.ReadDir(c.Data)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := c.checkTarget(); err != nil {
 		return err
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty; stop its node and move it away first", c.Data)
+
+	// The copy gets a new proof, which would take what is missing here for given up.
+	findings, err := checkAccounts(c.Dir)
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		printLines(os.Stdout, findings)
+		return fmt.Errorf("the accounts in %s are damaged; nothing was restored", c.Dir)
 	}
 
 	if err := os.CopyFS(c.Data, os.DirFS(c.Dir)); err != nil {
@@ -90,8 +96,7 @@ func (c *RestoreCmd) Run() error {
 		return err
 	}
 
-	findings, err := checkData(c.Data)
-	if err != nil {
+	if findings, err = checkData(c.Data); err != nil {
 		return err
 	}
 	printLines(os.Stdout, findings)
@@ -100,6 +105,37 @@ func (c *RestoreCmd) Run() error {
 	}
 	fmt.Printf("restored %s from %s\n", c.Data, c.Dir)
 	return nil
+}
+
+// checkTarget refuses a data directory that has anything in it, or that is within the
+// checkpoint: the copy would be copied too, without end.
+func (c *RestoreCmd) checkTarget() error {
+	entries, err := os.ReadDir(c.Data)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s is not empty; stop its node and move it away first", c.Data)
+	}
+
+	checkpoint, err := os.Stat(c.Dir)
+	if err != nil {
+		return err
+	}
+	target, err := filepath.Abs(c.Data)
+	if err == nil && isWithin(target, checkpoint) {
+		return fmt.Errorf("%s is within the checkpoint %s; name a directory beside it", c.Data, c.Dir)
+	}
+	return err
+}
+
+// isWithin reports whether an absolute path, which need not exist, is a directory or below it.
+func isWithin(path string, dir fs.FileInfo) bool {
+	if info, err := os.Stat(path); err == nil && os.SameFile(info, dir) {
+		return true
+	}
+	parent := filepath.Dir(path)
+	return parent != path && isWithin(parent, dir)
 }
 
 // removeCopy removes a part of a copy, so that the restore can be tried again. The data

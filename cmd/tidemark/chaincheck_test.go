@@ -23,9 +23,10 @@ func TestChainsRefused(t *testing.T) {
 		c := &l.Chains[0]
 		c.RPC = []string{"http://127.0.0.1:1"}
 		change(l, c)
-		got, err := l.checkChain(c)
-		if want == "" && err != nil || want != "" && (err == nil || got != key || !strings.HasPrefix(err.Error(), want)) {
-			t.Errorf("got %q, %v; want %q, %s", got, err, key, want)
+		got := l.checkChain(c)
+		if want == "" && len(got) > 0 ||
+			want != "" && (len(got) != 1 || got[0].key != key || !strings.HasPrefix(got[0].err.Error(), want)) {
+			t.Errorf("got %v; want %q, %s", got, key, want)
 		}
 	}
 
@@ -44,12 +45,37 @@ func TestChainsRefused(t *testing.T) {
 	f(func(_ *loaded, c *ChainConfig) { c.PositionManager, c.Enabled = market.Address{}, false }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.MaxLogRange = 0 }, "max-log-range", "chain 1: max-log-range is 0; allowed is 1 or more")
 	f(func(_ *loaded, c *ChainConfig) { c.MaxLogRange = 1 }, "", "")
-	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 0 }, "ranges-in-flight", "chain 1: ranges-in-flight is 0; allowed are 1 to 16")
+	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 0 }, "ranges-in-flight", "chain 1: ranges-in-flight is 0; allowed is 1 to 16")
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 1 }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 16 }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 17 }, "ranges-in-flight", "chain 1: ranges-in-flight is 17")
 	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 0 }, "fetch-ahead-mib", "chain 1: fetch-ahead-mib is 0; allowed is 1 or more")
 	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 1 }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.Slug = "base-2" }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.Slug = "Foo Bar" }, "slug",
+		`chain 1: slug is "Foo Bar"; allowed are lower-case letters, digits and - between them`)
+}
+
+// TestMistakesOfAChain checks that all mistakes of a chain are told, and two chains with one
+// slug once.
+func TestMistakesOfAChain(t *testing.T) {
+	l := &loaded{Config: defaultConfig()}
+	c := &l.Chains[1]
+	c.Slug, c.RangesInFlight, c.FetchAheadMib, c.RPC = l.Chains[0].Slug, 17, 0, []string{"ftp://x", "http://y", "ftp://z"}
+	c.Endpoints = []EndpointConfig{{URL: "ftp://x"}, {URL: "http://y", Roles: []string{"a"}}}
+	c.Decimals = []string{"foo"}
+
+	got := ""
+	for _, m := range l.checkChain(c) {
+		got += m.key + " "
+	}
+	want := "slug ranges-in-flight fetch-ahead-mib rpc rpc rpc endpoints[0].url endpoints[1].roles decimals "
+	if got != want {
+		t.Errorf("mistakes of %s; want %s", got, want)
+	}
+	if got := l.checkChain(&l.Chains[0]); len(got) > 0 {
+		t.Errorf("the chain whose slug it is has mistakes too: %v", got)
+	}
 }
 
 // An address of a node has a host and one of four schemes, and messages do not repeat it.
@@ -57,16 +83,20 @@ func TestAddressesRefused(t *testing.T) {
 	f := func(address string, want bool) {
 		t.Helper()
 		c := &ChainConfig{ID: 1, RPC: []string{"http://x", address}}
-		key, err := c.checkEndpoints()
-		if (err == nil) != want || !want && (key != "rpc" || !strings.Contains(err.Error(), "address 2 of rpc") ||
-			strings.Contains(err.Error(), "s3cret")) {
-			t.Errorf("%s in rpc: %q, %v; want it taken: %t", address, key, err, want)
+		asWanted := func(key, text string) bool {
+			wrong := c.checkEndpoints()
+			if want {
+				return len(wrong) == 0
+			}
+			return len(wrong) == 1 && wrong[0].key == key && strings.Contains(wrong[0].err.Error(), text) &&
+				!strings.Contains(wrong[0].err.Error(), "s3cret")
+		}
+		if !asWanted("rpc", "address 2 of rpc") {
+			t.Errorf("%s in rpc: %v; want it taken: %t", address, c.checkEndpoints(), want)
 		}
 		c = &ChainConfig{ID: 1, Endpoints: []EndpointConfig{{URL: "http://x"}, {URL: address}}}
-		key, err = c.checkEndpoints()
-		if (err == nil) != want || !want && (key != "endpoints[1].url" || !strings.Contains(err.Error(), "chain 1, endpoint 2: url") ||
-			strings.Contains(err.Error(), "s3cret")) {
-			t.Errorf("%s of an endpoint: %q, %v; want it taken: %t", address, key, err, want)
+		if !asWanted("endpoints[1].url", "chain 1, endpoint 2: url") {
+			t.Errorf("%s of an endpoint: %v; want it taken: %t", address, c.checkEndpoints(), want)
 		}
 	}
 
@@ -86,9 +116,10 @@ func TestEndpointValues(t *testing.T) {
 		t.Helper()
 		c := &ChainConfig{ID: 1, Endpoints: []EndpointConfig{{Name: "a", URL: "http://x"}, {URL: "http://y"}, {URL: "http://z"}}}
 		change(&c.Endpoints[1])
-		got, err := c.checkEndpoints()
-		if want == "" && err != nil || want != "" && (err == nil || got != "endpoints[1]."+key || !strings.HasPrefix(err.Error(), want)) {
-			t.Errorf("got %q, %v; want %q, %s", got, err, key, want)
+		got := c.checkEndpoints()
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || got[0].key != "endpoints[1]."+key ||
+			!strings.HasPrefix(got[0].err.Error(), want)) {
+			t.Errorf("got %v; want %q, %s", got, key, want)
 		}
 	}
 
@@ -112,8 +143,8 @@ func TestDecimalsOfTokens(t *testing.T) {
 		c := &ChainConfig{ID: 1, Decimals: []string{entry}}
 		got, err := c.decimals()
 		if want < 0 {
-			if key, refused := c.checkEndpoints(); err == nil || refused == nil || key != "decimals" {
-				t.Errorf("%q is %v, %q, %v; want it refused", entry, got, key, refused)
+			if wrong := c.checkEndpoints(); err == nil || len(wrong) != 1 || wrong[0].key != "decimals" {
+				t.Errorf("%q is %v, %v; want it refused", entry, got, wrong)
 			}
 			return
 		}

@@ -107,7 +107,7 @@ type SimConfig struct {
 type ChainConfig struct {
 	ID                market.ChainID   `about:"chain id"`
 	Enabled           bool             `about:"false: registered, and serving nothing"`
-	Slug              string           `about:"name in lower case"`
+	Slug              string           `about:"name in lower-case letters, digits and -, of this chain alone"`
 	Name              string           `about:"name for people"`
 	ShortName         string           `about:"its short form"`
 	ExplorerURL       string           `about:"address of the block explorer"`
@@ -124,7 +124,7 @@ type ChainConfig struct {
 	Decimals          []string         `about:"0x…=N: decimals of tokens that are not asked for theirs"`
 	MaxHeadAge        time.Duration    `about:"an older head confirms nothing; 0s: off, 2m for public chains"`
 	MaxLogRange       uint64           `about:"blocks of a request for logs, at most"`
-	RangesInFlight    int              `about:"ranges of history asked for at once, 1 to 16"`
+	RangesInFlight    int              `about:"ranges of history asked for at once"`
 	FetchAheadMib     int              `about:"memory for history that is read before it is wanted, in MiB"`
 	RequestsPerSecond int              `about:"of each address of rpc; 0: no limit"`
 }
@@ -135,7 +135,7 @@ type PricesConfig struct {
 	File      string           `about:"price feed: a file with a JSON object chainId:address to USD"`
 	URL       string           `about:"price feed: the same by HTTP"`
 	Every     time.Duration    `about:"pause between readings of the price feed"`
-	MaxAge    time.Duration    `about:"an answer of the price feed is good for so long"`
+	MaxAge    time.Duration    `about:"how long an answer of the price feed stays valid"`
 	HookAllow []market.Address `about:"hooks whose pools may price although they take deltas"`
 	value.Params
 }

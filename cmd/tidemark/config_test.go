@@ -340,6 +340,29 @@ func TestConfigTellsOneMistakeOnce(t *testing.T) {
 	f("positions", 14, "15 to 100000000")
 }
 
+// A market does not begin before the times of blocks do.
+func TestGenesisBounds(t *testing.T) {
+	checkRefused(t, "[sim]\ngenesis = 1969-12-31T23:00:00Z",
+		`sim.genesis is 1969-12-31T23:00:00Z; allowed is 1970-01-01T00:00:00Z or later, or ""`)
+	if _, err := loadText(t, "[sim]\ngenesis = 1970-01-01T00:00:00Z"); err != nil {
+		t.Error(err)
+	}
+}
+
+// All mistakes of a plan are told at once.
+func TestMistakesOfAPlan(t *testing.T) {
+	_, err := loadText(t, "[[plans]]\nid = \"free\"\nmonthly-units = 99999999999999999\nmax-api-keys = 0\nburst = 0\n"+
+		"requests-per-second = 5")
+	for _, want := range []string{
+		"tidemark.toml:3: plan free: monthly-units is 99999999999999999", "tidemark.toml:4: plan free: max-api-keys is 0",
+		"tidemark.toml:5: plan free: burst is 0",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it says %v; want %q among it", err, want)
+		}
+	}
+}
+
 // A value of the wrong type is told the setting's own range.
 func TestAllowedIsOwnRange(t *testing.T) {
 	f := func(table, key, want string) {

@@ -3,18 +3,16 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
-
+	"tidemark/actors/feed/archive"
 	"tidemark/actors/feed/sim"
 	"tidemark/edge"
 	"tidemark/rankings/market"
@@ -31,11 +29,23 @@ var words = []struct {
 	{"metering.on-full-disk", []string{string(accounts.Refuse), string(accounts.ServeUncharged)}},
 }
 
-// bounds are what whole numbers may be.
-var bounds = []struct {
+// bound is what a whole number may be.
+type bound struct {
 	name        string
 	least, most int64
-}{
+}
+
+// String says the bound in words.
+func (b bound) String() string {
+	if b.most == math.MaxInt64 {
+		return fmt.Sprintf("%d or more", b.least)
+	}
+	return fmt.Sprintf("%d to %d", b.least, b.most)
+}
+
+// bounds are those of settings.
+var bounds = []bound{
+	{"archive-segment-bytes", archive.MinSegmentBytes, 4 << 30}, // a damaged segment is fetched again
 	{"limits.total-cap", 1, 10_000_000},
 	{"limits.transactions-partial", 0, 10_000_000},
 	{"limits.transactions-max", 1, 10_000_000},
@@ -82,7 +92,7 @@ func (l *loaded) check() {
 		l.refuse(l.checkWord(w.name, w.allowed))
 	}
 	for _, b := range bounds {
-		l.refuse(l.checkBounds(b.name, b.least, b.most))
+		l.refuse(l.checkBound(b))
 	}
 	for _, d := range durations {
 		l.refuse(l.checkDuration(d))
@@ -99,6 +109,10 @@ func (l *loaded) check() {
 			cmp.Or(l.placeOf("ops-listen"), l.placeOf("listen")), l.OpsListen))
 	}
 	l.refuse(l.checkTLS())
+	if g := l.Sim.Genesis; !g.IsZero() && g.Unix() < 0 {
+		l.refuse(errMarket{fmt.Errorf("%ssim.genesis is %s; allowed is 1970-01-01T00:00:00Z or later, or \"\"",
+			l.placeOf("sim.genesis"), g.Format(time.RFC3339))})
+	}
 	l.checkCluster()
 	l.refuse(l.checkPriceFeed())
 	l.checkPlans()
@@ -113,15 +127,23 @@ func (l *loaded) checkWord(name string, allowed []string) error {
 	return fmt.Errorf("%s%s is %q; allowed are %s", l.placeOf(name), name, value, strings.Join(allowed, ", "))
 }
 
-func (l *loaded) checkBounds(name string, least, most int64) error {
-	if value := l.setting(name).value.Int(); value < least || value > most {
-		err := fmt.Errorf("%s%s is %d; allowed is %d to %d", l.placeOf(name), name, value, least, most)
-		if strings.HasPrefix(name, "sim.") {
+func (l *loaded) checkBound(b bound) error {
+	if value := wholeNumber(l.setting(b.name).value); value < b.least || value > b.most {
+		err := fmt.Errorf("%s%s is %d; allowed is %s", l.placeOf(b.name), b.name, value, b)
+		if strings.HasPrefix(b.name, "sim.") {
 			return errMarket{err}
 		}
 		return err
 	}
 	return nil
+}
+
+// wholeNumber returns the value of a setting that is one.
+func wholeNumber(v reflect.Value) int64 {
+	if v.CanUint() {
+		return int64(min(v.Uint(), math.MaxInt64))
+	}
+	return v.Int()
 }
 
 func (l *loaded) checkDuration(d durationBounds) error {
@@ -183,100 +205,11 @@ func (l *loaded) checkPriceFeed() error {
 
 func (l *loaded) checkPlans() {
 	for i := range l.Plans {
-		if err := l.Plans[i].Validate(); err != nil {
+		for _, err := range l.Plans[i].Mistakes() {
 			// The message names the key first: plan free: burst is 0.
 			id := l.Plans[i].ID
 			key, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "plan "+id+": "), " ")
 			l.refuse(fmt.Errorf("%s%w", l.placeInTable("plans", id, key), err))
 		}
 	}
-}
-
-func (l *loaded) checkChains() {
-	enabled := 0
-	for i := range l.Chains {
-		c := &l.Chains[i]
-		if c.Enabled {
-			enabled++
-		}
-		// The feed of a chain that is wrong already would only repeat it.
-		key, err := l.checkChain(c)
-		repeats := l.Feed == "sim" && slices.ContainsFunc(l.wrong, isAboutMarket)
-		if err == nil && c.Enabled && !repeats {
-			key, err = l.checkFeed(c)
-		}
-		if err != nil {
-			l.refuse(fmt.Errorf("%s%w", l.placeInTable("chains", c.ID, key), err))
-		}
-	}
-
-	if enabled == 0 {
-		l.refuse(errors.New("no chain is enabled; set enabled = true for one of [[chains]]"))
-	}
-}
-
-// maxRangesInFlight is how many requests for logs no provider minds at once; more
-// than that gain nothing at any latency below a second.
-const maxRangesInFlight = 16
-
-// checkChain returns what is wrong with a chain, and which key it is about.
-func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
-	if key, err = c.checkEndpoints(); err != nil {
-		return key, err
-	}
-
-	switch {
-	case c.ID == 0:
-		return "id", errors.New("a chain has the id 0; allowed is an EVM chain id from 1 on")
-	case c.Enabled && c.Slug == "":
-		return "id", fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
-			"explorer-url, native-symbol, wrapped-native, wrapped-symbol, pool-manager and position-manager", c.ID)
-	case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
-		return "enabled", fmt.Errorf("chain %d is enabled and has no node to read from: "+
-			`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
-			c.ID, c.ID)
-	case c.Enabled && (c.PoolManager.IsZero() || c.PositionManager.IsZero()):
-		return "id", fmt.Errorf("chain %d has no pool-manager or no position-manager", c.ID)
-	case c.MaxLogRange == 0:
-		return "max-log-range", fmt.Errorf("chain %d: max-log-range is 0; allowed is 1 or more", c.ID)
-	case c.RangesInFlight < 1 || c.RangesInFlight > maxRangesInFlight:
-		return "ranges-in-flight", fmt.Errorf("chain %d: ranges-in-flight is %d; allowed are 1 to %d",
-			c.ID, c.RangesInFlight, maxRangesInFlight)
-	case c.FetchAheadMib < 1:
-		return "fetch-ahead-mib", fmt.Errorf("chain %d: fetch-ahead-mib is %d; allowed is 1 or more",
-			c.ID, c.FetchAheadMib)
-	}
-	return "", nil
-}
-
-// errMarket is a mistake in what the simulated markets of all chains are made of.
-type errMarket struct{ error }
-
-func isAboutMarket(err error) bool { return errors.As(err, new(errMarket)) }
-
-// checkFeed makes a chain's feed as serve does, which asks nothing yet.
-func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
-	quiet := *l
-	if quiet.Sim.Genesis.IsZero() {
-		quiet.Sim.Genesis = time.Now() // settled by the data of a node
-	}
-	source, err := quiet.newFeed(c, metrics.NewSet(), slog.New(slog.DiscardHandler))
-	if err == nil {
-		return "", source.Close()
-	}
-
-	if l.Feed == "rpc" {
-		return "rpc", fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
-	}
-	// What is wrong with one simulated chain is wrong with the settings of all.
-	at := ""
-	for _, name := range []string{"sim.actions", "sim.positions", "sim.pools"} {
-		at = cmp.Or(l.placeOf(name), at)
-	}
-	if at == "" {
-		return "id", fmt.Errorf("chain %d: %w", c.ID, err)
-	}
-	l.refuse(errMarket{fmt.Errorf("%schain %d with sim.pools = %d, sim.positions = %d, sim.actions = %d: %w",
-		at, c.ID, l.Sim.Pools, l.Sim.Positions, l.Sim.Actions, err)})
-	return "", nil
 }

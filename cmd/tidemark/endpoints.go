@@ -49,26 +49,31 @@ func (c *ChainConfig) endpoints() (list []rpc.EndpointConfig) {
 	return list
 }
 
-// checkEndpoints returns what is wrong with the addresses of a chain, and which
-// key it is about.
-func (c *ChainConfig) checkEndpoints() (key string, err error) {
+// checkEndpoints returns what is wrong with the addresses of a chain and with its decimals.
+func (c *ChainConfig) checkEndpoints() (wrong []mistake) {
 	if len(c.RPC) > 0 && len(c.Endpoints) > 0 {
-		return "rpc", fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID)
+		wrong = append(wrong, mistake{
+			"rpc", fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID),
+		})
 	}
 	for i, address := range c.RPC {
 		if !isURL(address, "http", "https", "ws", "wss") {
-			return "rpc", fmt.Errorf("chain %d: address %d of rpc is not an http, https, ws or wss URL; "+
-				"allowed is a URL with its scheme such as http://127.0.0.1:8545", c.ID, i+1)
+			wrong = append(wrong, mistake{
+				"rpc", fmt.Errorf("chain %d: address %d of rpc is not an http, https, ws or wss URL; "+
+					"allowed is a URL with its scheme such as http://127.0.0.1:8545", c.ID, i+1),
+			})
 		}
 	}
 
 	for i := range c.Endpoints {
 		if key, err := c.checkEndpoint(i); err != nil {
-			return fmt.Sprintf("endpoints[%d].%s", i, key), err
+			wrong = append(wrong, mistake{fmt.Sprintf("endpoints[%d].%s", i, key), err})
 		}
 	}
-	_, err = c.decimals()
-	return "decimals", err
+	if _, err := c.decimals(); err != nil {
+		wrong = append(wrong, mistake{"decimals", err})
+	}
+	return wrong
 }
 
 func (c *ChainConfig) checkEndpoint(i int) (key string, err error) {

@@ -173,6 +173,8 @@ func checkCommands(t *testing.T, n *node) (saved string) {
 		"archive", "import", saved, "--chain", "1", "--data", n.Data)
 	f(1, "is not empty; stop its node and move it away first", "restore", saved, "--data", n.Data)
 	f(1, "is no checkpoint", "restore", t.TempDir(), "--data", n.Data)
+	f(1, "is within the checkpoint "+saved+"; name a directory beside it",
+		"restore", saved, "--data", filepath.Join(saved, "below", "data"))
 	f(1, "no data in ", "check", "--data", t.TempDir())
 	return saved
 }
@@ -203,12 +205,22 @@ func checkRestored(t *testing.T, saved string) {
 			t.Errorf("the restore ended with %d: %s%s; want %q", code, stdout, stderr, want)
 		}
 		// What could not be copied whole is gone again, so that the restore can be repeated.
-		if left, err := os.ReadDir(data); err != nil || strings.Contains(stderr, "cannot copy ") && len(left) > 0 {
-			t.Errorf("a failed copy left %v, %v", left, err)
+		left, err := os.ReadDir(data)
+		if copied := strings.Contains(stderr, "in the restored data"); err != nil && copied || len(left) > 0 != copied {
+			t.Errorf("a failed restore (%s) left %v, %v", stderr, left, err)
 		}
 	}
 	f(func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, marketDir, "pipe"), 0o600) }, "cannot copy ")
-	f(func(dir string) error { return spoilManifest(filepath.Join(dir, accountsDir)) }, accountsDir)
+	const lost = "are damaged; nothing was restored"
+	f(func(dir string) error { return spoilManifest(filepath.Join(dir, accountsDir)) }, lost)
+	f(func(dir string) error { return os.Remove(filepath.Join(dir, accountsDir+".proof")) }, lost)
+	f(func(dir string) error {
+		logs, err := filepath.Glob(filepath.Join(dir, accountsDir, "*.log"))
+		for _, path := range logs {
+			err = errors.Join(err, os.Remove(path))
+		}
+		return err
+	}, lost)
 	f(func(dir string) error { return spoilManifest(filepath.Join(dir, marketDir)) },
 		"1 findings in the restored data")
 }

@@ -147,7 +147,11 @@ func (s setting) setList(raw []any) error {
 func (s setting) setText(text string) error {
 	parsed, err := parseAs(s.value.Type(), text)
 	if err != nil {
-		return fmt.Errorf("%s is %q; %s", s.name, text, s.allowed())
+		allowed := s.allowed()
+		if s.value.Kind() == reflect.Slice {
+			allowed = "values have commas between them here; in the file " + allowed
+		}
+		return fmt.Errorf("%s is %q; %s", s.name, text, allowed)
 	}
 	s.value.Set(parsed)
 	return nil

@@ -85,7 +85,8 @@ func TestSettingKinds(t *testing.T) {
 	f(new(market.Address), "0xaa", "! allowed is 0x and 40 hex digits")
 	f(new([]market.Address), []any{address, address}, `["`+address+`", "`+address+`"]`)
 	f(new([]market.Address), address+", ,"+address, `["`+address+`", "`+address+`"]`)
-	f(new([]market.Address), "0xaa", `! allowed is a list of addresses such as ["0x…"], each 0x and 40 hex digits`)
+	f(new([]market.Address), "0xaa", "! values have commas between them here; in the file "+
+		`allowed is a list of addresses such as ["0x…"], each 0x and 40 hex digits`)
 	f(new([]market.Address), []any{"0xaa"}, "! allowed is 0x and 40 hex digits")
 	f(new([]string), "a, b,", `["a", "b"]`)
 	f(new([]string), []any{"a, b", int64(7)}, `["a, b", "7"]`)

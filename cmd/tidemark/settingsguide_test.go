@@ -121,9 +121,9 @@ func allowedOf(s setting) string {
 			return "`" + strings.Join(w.allowed, "`, `") + "`"
 		}
 	}
-	for _, b := range bounds {
+	for _, b := range slices.Concat(bounds, chainBounds) {
 		if b.name == s.name {
-			return fmt.Sprintf("%d to %d", b.least, b.most)
+			return b.String()
 		}
 	}
 	for _, d := range durations {

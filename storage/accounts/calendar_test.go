@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -27,7 +28,12 @@ func TestMonths(t *testing.T) {
 	f("2027-01-01T00:00:00Z", "2027-01", 31, "2027-02-01T00:00:00.000Z")
 	f("2028-02-29T12:00:00Z", "2028-02", 29, "2028-03-01T00:00:00.000Z")
 	f("2027-02-28T23:30:00-01:00", "2027-03", 31, "2027-04-01T00:00:00.000Z")
-	for _, s := range []string{"", "2026", "2026-13", "2026-1", "11-2026", "2026-11-01"} {
+	for _, s := range []string{"1970-01", "2261-12"} {
+		if m, err := ParseMonth(s); err != nil || m.String() != s {
+			t.Errorf("ParseMonth(%q) = %s, %v", s, m, err)
+		}
+	}
+	for _, s := range []string{"", "2026", "2026-13", "2026-1", "11-2026", "2026-11-01", "1969-12", "2262-01", "2611-06", "9999-12", "0001-01"} {
 		if m, err := ParseMonth(s); err == nil {
 			t.Errorf("ParseMonth(%q) = %s; want an error", s, m)
 		}
@@ -104,7 +110,7 @@ func TestClock(t *testing.T) {
 
 func TestPlans(t *testing.T) {
 	for _, p := range DefaultPlans() {
-		if err := p.Validate(); err != nil {
+		if err := errors.Join(p.Mistakes()...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -133,7 +139,7 @@ func TestPlans(t *testing.T) {
 
 	bad := func(p Plan) {
 		t.Helper()
-		if err := p.Validate(); err == nil {
+		if err := errors.Join(p.Mistakes()...); err == nil {
 			t.Errorf("plan %+v is valid", p)
 		}
 	}

@@ -28,11 +28,18 @@ func (m Month) Days() int { return int(m.End().Sub(m.Start()) / (24 * time.Hour)
 // String is the month as 2026-11.
 func (m Month) String() string { return m.Start().Format("2006-01") }
 
-// ParseMonth reads what String writes.
+// The years of months that people may name.
+const firstYear, lastYear = 1970, 2261
+
+// ParseMonth reads what String writes, from firstYear to lastYear.
 func ParseMonth(s string) (Month, error) {
 	t, err := time.Parse("2006-01", s)
 	if err != nil {
 		return 0, fmt.Errorf("bad month %q; write it as 2026-11", s)
+	}
+	// Times in nanoseconds end in 2262.
+	if y := t.Year(); y < firstYear || y > lastYear {
+		return 0, fmt.Errorf("bad month %q; allowed are the years %d to %d", s, firstYear, lastYear)
 	}
 	return MonthAt(t.UnixNano()), nil
 }

@@ -11,10 +11,10 @@ type Plan struct {
 	ID                string  `about:"a word without spaces or slashes"`
 	Name              string  `about:"name for people"`
 	PriceUsdMonthly   float64 `about:"price of a month"`
-	MonthlyUnits      int64   `about:"units of a month; 0: no limit"`
-	RequestsPerSecond int64   `about:"requests a second; 0: no limit"`
-	Burst             int64   `about:"requests that may come at once"`
-	MaxAPIKeys        int64   `about:"active keys of an account"`
+	MonthlyUnits      int64   `about:"units of a month, up to 70368744177664; 0: no limit"`
+	RequestsPerSecond int64   `about:"requests a second, up to 1000000000; 0: no limit"`
+	Burst             int64   `about:"requests that may come at once; with requests-per-second 1 to 1000000"`
+	MaxAPIKeys        int64   `about:"active keys of an account, 1 or more"`
 	BrowserKeys       bool    `about:"keys for browsers, with their origins, may be issued"`
 	Public            bool    `about:"listed at /v1/plans"`
 }
@@ -38,28 +38,28 @@ const (
 	maxPlanBurst = 1_000_000
 )
 
-// Validate checks a configured plan.
-func (p *Plan) Validate() error {
-	switch {
-	case p.ID == "" || strings.ContainsAny(p.ID, " \t\n/"):
-		return fmt.Errorf("bad plan id %q; it is a word without spaces or slashes", p.ID)
-	case p.MonthlyUnits < 0 || p.MonthlyUnits > maxPlanUnits:
-		return fmt.Errorf("plan %s: monthly-units is %d; it is 0 (none) to %d",
-			p.ID, p.MonthlyUnits, int64(maxPlanUnits))
-	case p.RequestsPerSecond < 0 || p.RequestsPerSecond > maxPlanRate:
-		return fmt.Errorf("plan %s: requests-per-second is %d; it is 0 (none) to %d",
-			p.ID, p.RequestsPerSecond, maxPlanRate)
-	case p.RequestsPerSecond > 0 && (p.Burst < 1 || p.Burst > maxPlanBurst):
-		return fmt.Errorf("plan %s: burst is %d; with requests-per-second it is 1 to %d",
-			p.ID, p.Burst, maxPlanBurst)
-	case p.MaxAPIKeys < 1:
-		return fmt.Errorf("plan %s: max-api-keys is %d; it is at least 1", p.ID, p.MaxAPIKeys)
-	case p.PriceUsdMonthly < 0 || math.IsInf(p.PriceUsdMonthly, 0) || math.IsNaN(p.PriceUsdMonthly):
-		return fmt.Errorf("plan %s: price-usd-monthly is %v; it is at least 0",
-			p.ID, p.PriceUsdMonthly)
+// Mistakes returns everything that is wrong with a configured plan. Each begins with the
+// plan and the key.
+func (p *Plan) Mistakes() (wrong []error) {
+	if p.ID == "" || strings.ContainsAny(p.ID, " \t\n/") {
+		return []error{fmt.Errorf("bad plan id %q; it is a word without spaces or slashes", p.ID)}
+	}
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf("plan %s: "+format, append([]any{p.ID}, args...)...))
+		}
 	}
 
-	return nil
+	refuse(p.MonthlyUnits < 0 || p.MonthlyUnits > maxPlanUnits,
+		"monthly-units is %d; it is 0 (none) to %d", p.MonthlyUnits, int64(maxPlanUnits))
+	refuse(p.RequestsPerSecond < 0 || p.RequestsPerSecond > maxPlanRate,
+		"requests-per-second is %d; it is 0 (none) to %d", p.RequestsPerSecond, maxPlanRate)
+	refuse(p.RequestsPerSecond > 0 && (p.Burst < 1 || p.Burst > maxPlanBurst),
+		"burst is %d; with requests-per-second it is 1 to %d", p.Burst, maxPlanBurst)
+	refuse(p.MaxAPIKeys < 1, "max-api-keys is %d; it is at least 1", p.MaxAPIKeys)
+	refuse(p.PriceUsdMonthly < 0 || math.IsInf(p.PriceUsdMonthly, 0) || math.IsNaN(p.PriceUsdMonthly),
+		"price-usd-monthly is %v; it is at least 0", p.PriceUsdMonthly)
+	return wrong
 }
 
 // FindPlan returns the plan with an id. The error lists the existing ids.
