@@ -60,7 +60,8 @@ func TestParameters(t *testing.T) {
 	f(q+"?search=", 200, "")
 	f(p+"?owner=%zz", 400, `malformed percent-encoding "%zz"`)
 	f(q+"?search=%ff", 400, "not valid UTF-8")
-	f(q+"?search=%00", 400, "NUL")
+	f(q+"?search=%00", 200, "")
+	f(p+"?positionId=1%00", 200, "")
 	f(q+"?search=a+b", 200, "")
 	for _, n := range []string{"%2B5", "1e1", "1.0", "0x1", "-1", "020", "%205", "5%20", "1000000000000000000"} {
 		f(p+"?page="+n, 400, "page")
@@ -210,7 +211,7 @@ func TestOrder(t *testing.T) {
 	for _, path := range []string{"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats",
 		"/health", "/openapi.json", "/"} {
 		f("GET", path+"?a=b+c&&=&d=%C3%A9&", 200, none)
-		for _, query := range []string{"%zz", "a=%zz", "a=1&b=%2", "a=%ff", "%00=1"} {
+		for _, query := range []string{"%zz", "a=%zz", "a=1&b=%2", "a=%ff"} {
 			f("GET", path+"?"+query, 400, none)
 		}
 	}

@@ -7,10 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-var (
-	errUTF8 = errors.New("its value is not valid UTF-8")
-	errNUL  = errors.New("its value contains a NUL character")
-)
+var errUTF8 = errors.New("its value is not valid UTF-8")
 
 // decodeValue undoes the encoding of a parameter's name or value into dst, or
 // returns src itself when there is nothing to undo.
@@ -26,10 +23,6 @@ func decodeValue(dst, src []byte) ([]byte, error) {
 	if !utf8.Valid(out) {
 		return nil, errUTF8
 	}
-	if bytes.IndexByte(out, 0) >= 0 {
-		return nil, errNUL
-	}
-
 	return out, nil
 }
 

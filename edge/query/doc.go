@@ -10,6 +10,6 @@
 // are those of lists and exports that do not change which rows there are.
 //
 // A value is decoded once. Percent-encoding must be well-formed, the result must be
-// UTF-8 without NUL, and '+' is a space. A pair without '=' has an empty value. An
+// UTF-8, and '+' is a space. A pair without '=' has an empty value. An
 // empty part between two '&' is ignored.
 package query

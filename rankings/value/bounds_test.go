@@ -300,7 +300,7 @@ func TestInRange(t *testing.T) {
 }
 
 // TestNeededPrices: a leg without a price matters to a closed row when any of its
-// amounts is of it.
+// amounts is of it. Its price is missing in any case, and has a reason.
 func TestNeededPrices(t *testing.T) {
 	f := func(name string, leg int, want bool, set func(p *market.Position)) {
 		t.Helper()
@@ -315,11 +315,7 @@ func TestNeededPrices(t *testing.T) {
 			p.SetClose(legs)
 			set(p)
 		})
-		reason := market.ReasonNone
-		if want {
-			reason = market.ReasonStalePrice
-		}
-		if m.PriceUnavailable != want || m.Reason != reason {
+		if m.PriceUnavailable != want || m.Reason != market.ReasonStalePrice {
 			t.Errorf("%s of leg %d: %+v", name, leg, m.Figures)
 		}
 	}
@@ -334,6 +330,22 @@ func TestNeededPrices(t *testing.T) {
 		f("fees of 0", leg, leg == 0, func(p *market.Position) { p.Collected0 = one })
 		f("fees of 1", leg, leg == 1, func(p *market.Position) { p.Collected1 = one })
 	}
+}
+
+// TestReasonOfCost: a row whose flows were not all worth something known has no pnlCostUsd,
+// and a reason; one without a receipt lacks its gas too, for which there is none.
+func TestReasonOfCost(t *testing.T) {
+	f := func(want market.Reason, set func(p *market.Position)) {
+		t.Helper()
+		m := measured(func(_ *world, p *market.Position) { set(p) })
+		if m.Reason != want || m.PriceUnavailable {
+			t.Errorf("%+v; want reason %v", m.Figures, want)
+		}
+	}
+
+	f(market.ReasonNone, func(*market.Position) {})
+	f(market.ReasonNoMarket, func(p *market.Position) { p.CostUsd = market.Unknown })
+	f(market.ReasonNone, func(p *market.Position) { p.CostUsd, p.GasUnknown = market.Unknown, true })
 }
 
 // TestClaimsOfOneLeg: of an open row a principal, or fees, of a leg without a price are

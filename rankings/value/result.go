@@ -120,10 +120,15 @@ func AnnualRate(percent, perYear float64) float64 { return finite(percent * perY
 func (r *row) setReason() {
 	f := r.f
 	f.PriceUnavailable, f.Reason = false, market.ReasonNone
+	unneeded := market.ReasonNone // why a leg of which there never was anything has no price
 	for leg := range r.rawUsd {
-		if !market.Known(r.rawUsd[leg]) && r.needsLeg(leg) {
+		switch {
+		case market.Known(r.rawUsd[leg]):
+		case r.needsLeg(leg):
 			f.PriceUnavailable = true
 			f.Reason = max(f.Reason, r.legReason(leg))
+		default:
+			unneeded = max(unneeded, r.legReason(leg))
 		}
 	}
 
@@ -133,6 +138,10 @@ func (r *row) setReason() {
 		f.Reason = market.ReasonUnrealizable
 	case !market.Known(f.GasUsd) && !market.Known(r.nativeUsd):
 		f.Reason = r.nativeReason()
+	case unneeded != market.ReasonNone:
+		f.Reason = unneeded
+	case !market.Known(f.PnlCostUsd) && !r.position.GasUnknown:
+		f.Reason = market.ReasonNoMarket // when something was paid in or out
 	}
 }
 
