@@ -9,5 +9,17 @@
 //     next tick start when the last one was handled;
 //   - a middleware recovers every panic and keeps the receiver, which restores
 //     itself from the store after a pause that grows;
-//   - each actor is poisoned exactly once, by Node.Stop.
+//   - each actor is poisoned exactly once: those of chains by Node.Stop, that of
+//     metering by Metering.Stop.
+//
+// Reading order:
+//
+//	node, messages, chain        chains and their actors, and what these are told
+//	commands                     what operators have a chain do
+//	follow, join, snapshots      a chain that another node of the cluster writes
+//	repair, mending              a chain whose data or blocks are wrong
+//	verifier                     the ledger compared with the contracts
+//	metering, meterentry,        units charged and leased, in batches, and the actor
+//	meteringactor                that does it
+//	watchdog, pricefeed, gauges  the disk and the clocks; prices from outside; metrics
 package actors

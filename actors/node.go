@@ -35,7 +35,7 @@ type ChainSpec struct {
 	SnapshotEvery time.Duration
 }
 
-// Node runs the chains. It is the only place that spawns and poisons actors.
+// Node runs the chains. It alone spawns and poisons their actors.
 type Node struct {
 	engine *actor.Engine
 	chains map[market.ChainID]*chainActor

@@ -13,9 +13,9 @@
 //
 // This package owns connections and HTTP:
 //
-//	listener, conn, frame                 connections, and what may come over them
+//	listener, conn, frame, socket         connections, and what may come over them
 //	routes, request, requestid, nearest   a request read, or the route it may have meant
-//	reply, coding, errors, site           an answer written at once
+//	reply, coding, errors, site, openapi  an answer written at once
 //	export, streams                       the answers that go on for long
 //	longanswers, longwriter, packer       how those are written, each on a goroutine
 //	server, metrics                       what is started, changed and stopped, and counted

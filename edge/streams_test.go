@@ -368,12 +368,17 @@ func TestStreamCut(t *testing.T) {
 	slow, reads := s.openStream(query), s.openStream(query)
 	must(slow.conn.(*net.TCPConn).SetReadBuffer(64 << 10))
 	var read atomic.Int64 // rows that the other client has
+	var last atomic.Value // the event that it got last
 	go func() {
 		for reads.body.Scan() {
-			if strings.HasPrefix(reads.body.Text(), "data: ") {
+			switch line := reads.body.Text(); {
+			case strings.HasPrefix(line, "data: "):
 				read.Add(1)
+			case line != "":
+				last.Store(line)
 			}
 		}
+		last.Store(fmt.Sprintf("the end of the stream: %v", reads.body.Err()))
 	}()
 	const cut = `tidemark_edge_streams_cut_total`
 	for i := 0; s.metric(cut) == "0"; i++ {
@@ -384,8 +389,11 @@ func TestStreamCut(t *testing.T) {
 		s.server.hub.Poll(time.Now())
 
 		// On a busy machine the client that reads gets its turn late.
-		for wait := 0; read.Load() < int64((i+1)*len(rows)) && wait < 5000; wait++ {
-			time.Sleep(time.Millisecond)
+		want, end := int64((i+1)*len(rows)), time.Now().Add(20*time.Second)
+		for read.Load() < want && s.metric(cut) == "0" {
+			if time.Sleep(time.Millisecond); time.Now().After(end) {
+				t.Fatalf("a client that reads has %d rows; want %d; the last is %v", read.Load(), want, last.Load())
+			}
 		}
 	}
 

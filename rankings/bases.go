@@ -10,8 +10,8 @@ import (
 // baseFinder finds the bases from which the leaves of an order can be coded, and where
 // rows are in them. It reads bases only near leaves that changed.
 //
-// Its memory is one number a row. Ranks of an order are above those of the orders before it,
-// so that these are in none of its bases and need not be removed.
+// Its memory is one number a row. Ranks grow from order to order, so entries of earlier
+// orders are below start and are ignored.
 type baseFinder struct {
 	leaves LeafReader // nil: orders have no bases but their own leaves
 	chain  market.ChainID

@@ -24,10 +24,10 @@ type Step struct {
 	*Changes
 }
 
-// What a log holds, apart from its window. 65,536 changes of positions are 4 MB.
+// What a log holds, apart from its window.
 const (
-	maxLogged = 4 * maxChanges
-	maxSteps  = 8192 // ten minutes of three chains that publish four times a second
+	maxLogged = 4 * maxChanges // 16 MB, if all are of positions
+	maxSteps  = 8192           // ten minutes of three chains that publish four times a second
 )
 
 // defaultWindow is how long changes are kept unless SetWindow says otherwise.

@@ -53,7 +53,7 @@ func (f *filter) wordCount() int { return int((uint64(f.n) + 63) / 64) }
 // maskWord returns which of the 64 rows from 64*w on pass the masks, low bit
 // first.
 func (f *filter) maskWord(w int) uint64 {
-	word := uint64(1)<<(f.n-uint32(w)*64) - 1 // of 64 rows and more all, as the shift leaves 0
+	word := uint64(1)<<(f.n-uint32(w)*64) - 1 // from 64 rows on, 1<<n is 0 and the word is all ones
 	for _, m := range f.masks {
 		if bits := m.set.Words()[w]; m.outside {
 			word &^= bits

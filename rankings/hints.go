@@ -23,10 +23,10 @@ import (
 //	                        admit other rows now
 //	          varint        for each: the leaves before it since the last one, in the order
 //	                        of the directory
-//	passing   1 bit a row   of these and of the leaves that the generation wrote, in the
-//	                        order of the directory: the default filters admit the row; of
-//	                        these, which are nearly all alike: they did not in the base, or
-//	                        the reverse; low bit first
+//	passing   1 bit a row   of both kinds of leaves, in the order of the directory, low bit
+//	                        first. Of a leaf that the generation wrote: the default filters
+//	                        admit the row. Of one of the base: they admit it now and did
+//	                        not then, or the reverse, so that nearly all bits are alike
 //
 // To find a row's range takes a read of its record, which is hardly ever in the processor's
 // cache, and to find the rows of a leaf takes reading and decoding it with its bases.

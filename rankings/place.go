@@ -21,7 +21,7 @@ func (s *Search) isWorthPlacing(rows uint64) bool {
 		matching += uint64(len(s.found[i]))
 	}
 
-	const most = 1 << 28 // so that the product with the rows of six orders does not overflow
+	const most = 1 << 28 // so that the product with the rows of all runs does not overflow
 	return min(rows, most)*all > matching*matching
 }
 

@@ -34,8 +34,8 @@ func (r *orderRepair) pays(ids []uint32) bool {
 	return ids != nil && changed <= len(ids)/repairShare
 }
 
-// hasChanged reports whether a row of the generation before is marked. One that is no more
-// is, too.
+// hasChanged reports whether a row of the generation before is marked. A row that no longer
+// exists counts as changed.
 func (r *orderRepair) hasChanged(row uint32) bool {
 	w := int(row / 64)
 	return w >= len(r.changed) || r.changed[w]>>(row%64)&1 != 0

@@ -49,8 +49,8 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 	return c, err
 }
 
-// forEachMonth calls f with every month whose key is from lower up to upper, first those that
-// are under it. The row is valid during the call.
+// forEachMonth calls f with every month whose key is from lower up to upper: first those that
+// are put under their own key, then those of the journal. The row is valid during the call.
 func (a *Accounts) forEachMonth(lower, upper []byte, f func(*AccountMonth) error) error {
 	// They are copied before the table is read: what leaves the journal later is in it.
 	journaled := a.journal.between(lower, upper)

@@ -8,16 +8,17 @@ import (
 	"tidemark/rankings/market"
 )
 
-// A directory is written whole now and then, and else as its delta: what makes it from the
-// last whole one. A delta is the length of the result and steps to its end:
+// A directory is written whole now and then, and otherwise as its delta from the last whole
+// one. A delta is the length of the result, and steps that add bytes and then copy some of the
+// whole one, until the result has that length:
 //
 //	length | added  | bytes | from                     | copied | added ...
 //	varint | varint |       | zigzag, from the expected | varint |
 //
-// A step adds bytes and then copies so many of the whole one, from an offset that is
-// expected after those that the bytes stand for. The store has it packed.
+// The offset that is expected is the one behind the last copy, plus the bytes added since:
+// bytes that replace as many cost one byte to go on from. The store has the delta packed.
 const (
-	// leastCopied is the length of a copy that is shorter than its bytes.
+	// leastCopied: a shorter copy takes more bytes than it saves.
 	leastCopied = 12
 	// deltaWindow is how many bytes are looked up. Fields of a directory begin at even
 	// offsets, and so do windows.

@@ -11,11 +11,11 @@ import (
 	"tidemark/rankings/market"
 )
 
-// The series has the running day of a pool too, and every swap writes it. Half of it is what
-// the pool has, whose row is written as well: price, tick, liquidity and fee growths. So the
-// series has the day open, without these, as long as they are those of the pool: the ledger
-// changes none of them without the day, and writes the day whole when it ends. Who reads an
-// open day closes it with the pool of the same cut.
+// The series has the running day of a pool too, and every swap writes it. Price, tick,
+// liquidity and fee growths of the running day equal those of the pool until the day ends:
+// the ledger changes none of them without the day. So they are stored once, in the pool's row,
+// and the series has the day open, without them. When the day ends it is written whole. Who
+// reads an open day completes it from the pool of the same cut.
 
 // openDayMark stands in place of the hour, of 1 to 24, that an ended day may have.
 const openDayMark = market.HoursOfDay + 1

@@ -100,8 +100,8 @@ func codeRunningHour(c *field.Coder, d *market.PoolDay) {
 }
 
 // codeDayEntry walks a day as the series has it: without Pool and Day, which are in the
-// key. Format 6 and earlier have no hour, nor has the running day. Nor has that, from format
-// 11 on, what it has of its pool; see openDay.
+// key. Up to format 6 a day has no hour. The running day has none in any format, and from
+// format 11 on it also lacks the fields that equal its pool's; see openday.go.
 func codeDayEntry(c *field.Coder, d *market.PoolDay) {
 	mark := d.EventHour
 	if !c.Read && mark == 0 && isOpen(d) {

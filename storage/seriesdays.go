@@ -99,8 +99,8 @@ func lastTickHour(t *market.TickDay) (market.TickHour, bool) {
 	}, t.Hour != 0
 }
 
-// addLast adds the last hours of days to the hours before them, and closes the days. A
-// store of format 6 has some of them already.
+// addLast adds the last hours of days to the hours before them, and closes the series of
+// days. A store of format 6 has some of them already.
 func addLast[H, D any](
 	hours []H, days *Series[D], last func(*D) (H, bool), at func(*H) uint32,
 ) (all []H, err error) {

@@ -12,8 +12,9 @@ import (
 	"tidemark/storage"
 )
 
-// Advance takes one step of the feed into the ledger. An error stops the
-// chain: the ledger is as it was, and what the feed says cannot follow it.
+// Advance takes one step of the feed into the ledger. After an error the ledger is at its
+// last whole piece of the step; a Refused error says from where to read again, and any other
+// stops the chain, since what the feed says cannot follow.
 func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if !step.Confirmed.IsZero() {
 		c.Confirm(c.ledger.Head(), step.Confirmed)

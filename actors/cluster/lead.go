@@ -94,7 +94,7 @@ func (ch *Chain) Writer(ctx context.Context) (string, error) {
 		return "", err
 	}
 	e, err := ch.c.leads.Get(ctx, fmt.Sprint(ch.id))
-	if err == jetstream.ErrKeyNotFound {
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return "", nil
 	}
 	if err != nil {

@@ -7,8 +7,8 @@
 //	configload, configfile           defaults, file, environment and flags, laid over each
 //	                                 other into a Config
 //	config, settings, configcheck    what can be set, and what its values may be
-//	configcluster, endpoints,        the same for a cluster, for addresses of nodes and for
-//	defaultchains                    the chains that are built in
+//	configchains, endpoints,         the same for chains, for addresses of nodes, for those
+//	defaultchains, configcluster     that are built in, and for a cluster
 //	configcmd, reload                the configuration printed, checked and read again
 //	identity                         what data depends on, and may not change under it
 //	private, recovery                who may read data, and the way out when it is damaged
@@ -18,7 +18,7 @@
 //	sharing, sharedaccounts,         what a node shares with the others of its cluster
 //	sharedwalks, latestart
 //	firstkey, welcome, ready         what a user is shown, and when requests may come
-//	logging, garbage                 log lines with progress below them; the collector
+//	logging                          log lines with progress below them
 //	completion                       commands and flags completed by the shell
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,

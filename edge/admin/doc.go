@@ -10,7 +10,7 @@
 //	POST /keys/{id}/revoke         GET  /usage/{name}?month=
 //	GET  /chains                   POST /chains/{id}/offline, …/online
 //	GET  /cluster                  POST /chains/{id}/rebuild, …/resync
-//	POST /chains/{id}/verify?sample=
+//	GET  /cluster/accounts         POST /chains/{id}/verify?sample=
 //	POST /backup?dir=              GET  /ready
 //
 // A success is 200 with JSON. An error is {"error": message} with status 400, 404

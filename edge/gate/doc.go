@@ -15,7 +15,8 @@
 // reset the response headers after Admit.
 //
 // All checks run in memory on immutable maps and atomic counters of
-// storage/accounts, without locks, messages or allocations. The one exception is
-// an account's first request after an idle second: it waits until a lease of
-// units is written to disk.
+// storage/accounts, without locks, messages or allocations, but for three waits: an
+// account's first request after an idle second, and the next part of a long answer, wait
+// until a lease of units is written to disk; /v1/usage in a cluster waits for the account's
+// share.
 package gate

@@ -13,8 +13,8 @@ import (
 
 // Gate checks requests against a book of keys.
 type Gate struct {
-	// LeaseWait bounds the wait of the first request after an idle second.
-	// New sets it to defaultLeaseWait.
+	// LeaseWait bounds each wait for a lease or a share; see the package. New sets it to
+	// defaultLeaseWait.
 	LeaseWait time.Duration
 
 	book    *accounts.Book

@@ -1,7 +1,9 @@
 // Package pages computes the bodies of answers. It knows nothing about HTTP: the
 // server parses the parameters into a Question and sends the Reply.
 //
-//	list.go      a page of positions or pools
+//	pages.go     the way of a question to its reply; page.go what a reply is
+//	list.go      a page of positions or pools; ahead.go reads its rows ahead
+//	export.go    all rows of a list
 //	ticks.go     the initialised ticks of a pool
 //	estimate.go  what a position of some range would have earned in a pool
 //	owner.go     what an owner's positions come to
@@ -14,8 +16,11 @@
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; past.go days that are over
+//	recent.go    what was used last; buffer.go memory that is used again
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
+//	encoder.go   compresses bodies that are sent in parts
+//	limits.go    every bound with its reason
 //
 // The only data shared with writers is the board's snapshot of all chains, read
 // by one atomic load. Nothing here takes a lock that a writer holds or sends a

@@ -117,7 +117,7 @@ const (
 	// minSweep keeps the sweep of idle pins from spinning while a long answer
 	// keeps one past its time.
 	minSweep = time.Second
-	// maxQueued bounds the jobs that wait for a slot.
+	// maxQueued bounds the jobs that run or wait for a slot.
 	maxQueued = 1024
 	// maxCopies bounds the last served copies of deep pages.
 	maxCopies = 256

@@ -47,7 +47,7 @@ func (b *Bitmap) SetWhere(first uint32, ids []uint32, members *Bitmap) {
 	}
 }
 
-// CopyRange adds the n numbers from first on of which those as far after at are in from.
+// CopyRange adds first+i for every i below n for which from has at+i.
 func (b *Bitmap) CopyRange(first uint32, from *Bitmap, at, n uint32) {
 	for n > 0 {
 		count := min(n, wordBits-first%wordBits)
@@ -56,8 +56,7 @@ func (b *Bitmap) CopyRange(first uint32, from *Bitmap, at, n uint32) {
 	}
 }
 
-// XorRange makes members of the n numbers from first on of which those as far after at are in
-// from and that are none, and the reverse.
+// XorRange toggles first+i for every i below n for which from has at+i.
 func (b *Bitmap) XorRange(first uint32, from *Bitmap, at, n uint32) {
 	for n > 0 {
 		count := min(n, wordBits-first%wordBits)

@@ -12,9 +12,9 @@ import (
 //	fees = growth inside * L / 2^128
 //
 // L is what the value bought at the prices of the beginning. The growth is what the
-// pool's real liquidity earned, and L was not part of it: by so much as L is beside the
-// liquidity in range, the true fees would have been less. That is the dilution, which
-// every estimate leaves out.
+// pool's real liquidity earned, and L was not part of it: the true fees would have been
+// less, in the proportion of L to the liquidity in range. That is the dilution, which every
+// estimate leaves out.
 //
 // Of a tick that stayed initialised the growth below it is kept exactly, as the
 // contract counts it. That of any other tick is added up over the hours and days of the

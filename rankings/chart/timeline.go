@@ -92,7 +92,8 @@ func (e *End) openAt(opening float64) (next float64) {
 // From returns the first interval of the range that the Timeline was asked for.
 func (t *Timeline) From() uint32 { return t.from }
 
-// In returns the Timeline over another copy of its State; nil: none, until In gives it one.
+// In returns the Timeline over another copy of its State. With nil it has none until the next
+// In.
 // Both share what they were made from.
 func (t *Timeline) In(st *market.State) *Timeline {
 	in := *t

@@ -122,8 +122,9 @@ func (w *wide) shift96() {
 }
 
 // divWide sets q, which is 0, to floor(n / d) modulo 2^256, and returns whether there is a
-// remainder. d is at least 2^64, and shifted. It is Knuth's algorithm D (TAOCP 4.3.1): one
-// division of words for each word of the quotient that is not 0.
+// remainder. d is at least 2^64; it is normalised in place, so the caller loses it. It is
+// Knuth's algorithm D (TAOCP 4.3.1): one division of words for each word of the quotient
+// that is not 0.
 func divWide(q *U256, n, d *wide) (rest bool) {
 	words := len(d)
 	for d[words-1] == 0 {

@@ -91,8 +91,8 @@ func (c *Coder) Time32(name string, v *uint32) {
 	}
 }
 
-// Late reports whether the fields that earlier formats do not have follow, which
-// can only be at the end of a record. They are left out where present is false, so
+// Late reports whether the record goes on with fields that earlier formats do not have,
+// which can only be at its end. They are left out where present is false, so
 // a record of an earlier format is also one of this format. After reading them, the
 // caller requires that present is true of what it read.
 func (c *Coder) Late(present bool) bool { return !c.Read && present || c.Read && len(c.Buf) > 0 }
@@ -105,8 +105,8 @@ func (c *Coder) LateU32(name string, v *uint32) {
 	}
 }
 
-// Mark is a small number before a U256 that earlier formats do not have: 32 more than
-// it, since no U256 begins with that, or nothing if it is 0.
+// Mark is an optional small number v in front of a U256, which earlier formats do not have.
+// It is stored as 32+v, which no U256 begins with, and left out if v is 0.
 func (c *Coder) Mark(name string, v *uint8, most uint8) {
 	if !c.Read && *v == 0 || c.Read && (len(c.Buf) == 0 || c.Buf[0] <= maxWide) {
 		return

@@ -6,7 +6,7 @@
 // them; USD are floats, finite or market.Unknown. Nothing allocates by the
 // row, and nothing depends on the order of anything but the State's tables.
 //
-//	Prices     once a generation   markets -> a Price for every token
+//	Pricer     once a generation   markets -> a Price for every token; Prices solves them alone
 //	Stats      per changed pool    ticks and hours -> PoolStats
 //	Ranker     per position        what it is sorted and filtered by
 //	Position   per rendered row    the same, with the exact amounts

@@ -83,7 +83,7 @@ func keptMonth(st *market.State, pool *market.Pool) bool {
 
 // WindowsMoved reports whether the windows of a pool without a new swap may differ
 // from those of an earlier time, in seconds: it traded within the week before, or
-// on the day that falls out of the window of 30 days.
+// on the day that falls out of the window of 30 days, or a UTC day began since.
 func WindowsMoved(st *market.State, index uint32, before int64) bool {
 	at := st.Pools.At(index).LastHour
 	if at == market.NoIndex {

@@ -26,7 +26,7 @@ type part struct {
 // used is what counts against the quota.
 func (p *part) used() int64 { return p.Billed + p.Lease }
 
-// used is what counts against the quota, of all nodes but one.
+// usedBut is what counts against the quota of all nodes but one.
 func (r *record) usedBut(node string) (units int64) {
 	for name, p := range r.Nodes {
 		if name != node {

@@ -157,7 +157,7 @@ func (a *Archive) setAside(name string, damage error) error {
 }
 
 // noteUnread notes damage that Open found in a file from a block on; 0: in all of it,
-// whose first block its name says. Where it ends says the segment that follows.
+// whose first block its name says. The segment that follows tells where the damage ends.
 func (a *Archive) noteUnread(path string, from uint64, damage error) {
 	a.m.damages.Inc()
 	name := filepath.Base(path)

@@ -78,8 +78,7 @@ func KindOf(err error) Kind {
 // failure to get an answer.
 func IsAnswer(err error) bool { return KindOf(err) == Refused }
 
-// requestError makes an *Error of what a request failed with. bodyHead is the
-// beginning of the answer's body.
+// requestError makes an *Error of what a request failed with. x is what came back.
 func (e *Endpoint) requestError(err error, x *exchange) error {
 	out := &Error{RetryAfter: x.retryAfter}
 	var status *statusError

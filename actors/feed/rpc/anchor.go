@@ -136,7 +136,7 @@ type verdict uint8
 
 const (
 	offChain verdict = iota // another block is in its place
-	onChain                 //
+	onChain                 // it is in its place
 	untold                  // the chain ends below it, or its hash is not known
 )
 
