@@ -121,6 +121,11 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 		return nil, fmt.Errorf(`not an object of "chainId:address" to USD: %w`, err)
 	}
 
+	type tokenOf struct {
+		chain market.ChainID
+		token market.Address
+	}
+	known := map[tokenOf]bool{}
 	prices := map[market.ChainID][]value.FeedPrice{}
 	for key, usd := range entries {
 		chain, token, err := parsePriceKey(key)
@@ -130,6 +135,10 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 		if usd < 0 { // JSON has no infinity
 			return nil, fmt.Errorf("bad price of %q: %g; want 0 or more", key, usd)
 		}
+		if known[tokenOf{chain, token}] {
+			return nil, fmt.Errorf("two prices of %d:%s; want one", chain, token)
+		}
+		known[tokenOf{chain, token}] = true
 		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})
 	}
 	return prices, nil

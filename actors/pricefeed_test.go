@@ -50,6 +50,7 @@ func TestParsePrices(t *testing.T) {
 	f(`{"1:` + token + `": -1}`)
 	f(`{"1:` + token + `": 1e999}`)
 	f(`{"` + token + `": 1}`)
+	f(`{"1:` + token + `": 1, "1:` + strings.ToLower(token) + `": 2}`)
 	f(`{"one:` + token + `": 1}`)
 	f(`{"1:0x12": 1}`)
 	f(`{"9223372036854775808:` + token + `": 1}`)

@@ -116,6 +116,7 @@ func (s *Server) answerIndex(r *request) pages.Reply {
 	r.Route = accounts.RoutePositions
 	if top, refused := s.pages.Answer(&r.Question); refused == nil {
 		body = append(append(body, `,"preview":`...), top.Body...)
+		top.Buffer.Release()
 	}
 	return pages.Reply{Page: &pages.Page{Body: append(body, '}')}}
 }

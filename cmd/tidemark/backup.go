@@ -13,6 +13,7 @@ import (
 	"tidemark/actors"
 	"tidemark/edge/admin"
 	"tidemark/storage"
+	"tidemark/storage/registry"
 )
 
 // BackupCmd writes a checkpoint of a running node.
@@ -53,6 +54,14 @@ type control struct {
 // Backup checkpoints both stores one after the other: each is a whole cut, and
 // billing does not depend on market data.
 func (c control) Backup(dir string) error {
+	for _, part := range []string{marketDir, accountsDir} {
+		if info, err := os.Stat(filepath.Join(c.data, part)); err == nil && isWithin(dir, info) {
+			return &registry.Refusal{
+				Kind: registry.Conflict, Message: fmt.Sprintf("%s is within a store; name a directory elsewhere", dir),
+			}
+		}
+	}
+
 	err := errors.Join(
 		c.market.Checkpoint(filepath.Join(dir, marketDir)),
 		c.accounts.Checkpoint(filepath.Join(dir, accountsDir)),

@@ -168,6 +168,8 @@ func checkCommands(t *testing.T, n *node) (saved string) {
 	saved = filepath.Join(t.TempDir(), "saved")
 	f(0, "checkpoint in  "+saved, "backup", saved, "--data", n.Data)
 	f(1, "exists already; name a new directory", "backup", saved, "--data", n.Data)
+	f(1, "is within a store; name a directory elsewhere",
+		"backup", filepath.Join(n.dataPath(marketDir), "saved"), "--data", n.Data)
 	f(0, "43114", "chains", "list", "--data", n.Data)
 	f(1, "a node is running on "+n.Data+"; stop it first",
 		"archive", "import", saved, "--chain", "1", "--data", n.Data)
