@@ -77,12 +77,14 @@ func (l *loaded) checkChain(c *ChainConfig) (wrong []mistake) {
 	case c.PoolManager.IsZero() || c.PositionManager.IsZero():
 		say("id", " has no pool-manager or no position-manager")
 	}
-	if c.Slug != "" && !slugs.MatchString(c.Slug) {
+
+	first := slices.IndexFunc(l.Chains, func(other ChainConfig) bool { return other.Slug == c.Slug })
+	switch {
+	case c.Slug == "":
+	case !slugs.MatchString(c.Slug):
 		say("slug", ": slug is %q; allowed are lower-case letters, digits and - between them", c.Slug)
-	}
-	if k := slices.IndexFunc(l.Chains, func(o ChainConfig) bool { return o.Slug == c.Slug }); c.Slug != "" &&
-		l.Chains[k].ID != c.ID {
-		say("slug", ": slug %q is that of chain %d too", c.Slug, l.Chains[k].ID)
+	case l.Chains[first].ID != c.ID:
+		say("slug", ": slug %q is that of chain %d too", c.Slug, l.Chains[first].ID)
 	}
 
 	for _, s := range settingsOf("", reflect.ValueOf(c).Elem()) {

@@ -39,8 +39,8 @@ type ServeCmd struct {
 // the next start finds a store as after a crash.
 const (
 	partTimeout = 10 * time.Second
-	// hangs is how much later a part may say what has not ended in its time.
-	hangs = time.Second
+	// partGrace is how much later a part may say what has not ended in its time.
+	partGrace = time.Second
 	// clientTimeout is what clients get to read their answers. Whoever reads
 	// none must not keep leases and stores from being closed in order.
 	clientTimeout = 3 * time.Second
@@ -173,7 +173,7 @@ func (p *started) end() error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(partTimeout + hangs):
+	case <-time.After(partTimeout + partGrace):
 		return fmt.Errorf("it hangs; it was given %s", partTimeout)
 	}
 }

@@ -91,7 +91,7 @@ func TestPartThatHangs(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("stop = %v; want %s", err, want)
 		}
-		if took := time.Since(began); !closed || took != 2*partTimeout+hangs {
+		if took := time.Since(began); !closed || took != 2*partTimeout+partGrace {
 			t.Errorf("the stop took %s, and the store was closed: %t", took, closed)
 		}
 		close(release)

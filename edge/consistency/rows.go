@@ -246,10 +246,14 @@ func (j judge) positionPricing(r row) {
 	reason := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
 
-	marked := flag(r, "metrics.priceUnavailable") || flag(r, "metrics.unrealizableLeg")
-	lacks := marked || !known(number(r, "amounts.gas.valueUsd"))
-	j.holds("pricing.reason", reason != nil || !marked, reason, "a reason, as a number is missing")
-	j.holds("pricing.reason", reason == nil || lacks, reason, "null, as no number is missing")
+	// No reason is about gas whose receipt was not read. Then pnlCostUsd is unknown too.
+	gas, cost := known(number(r, "amounts.gas.valueUsd")), known(number(r, "metrics.pnlCostUsd"))
+	needs := flag(r, "metrics.priceUnavailable") || flag(r, "metrics.unrealizableLeg") || gas && !cost
+	for _, leg := range legs {
+		needs = needs || !known(number(r, "pricing.token"+leg+".priceUsd"))
+	}
+	j.holds("pricing.reason", reason != nil || !needs, reason, "a reason, as a number is missing")
+	j.holds("pricing.reason", reason == nil || needs || !gas, reason, "null, as no number is missing")
 }
 
 // checkPrice checks one leg of a pricing group.
