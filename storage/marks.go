@@ -25,16 +25,12 @@ import (
 
 // markCommit moves the mark to a commit.
 func (w *writer) markCommit(number uint64) {
-	if number > 1 {
-		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, number-1))
-	}
-	// After a rollback numbers go on from the acknowledged one, and the store's is older.
-	if w.mark != 0 && w.mark != number-1 {
-		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, w.mark))
-	}
-
-	if !w.marked {
+	if w.mark == 0 {
 		w.setKey(appendNumber(w.key[:0], w.chain, kindMark, 0), nil)
+	} else {
+		// It is not that of number-1 after a rollback, when numbers go on from the
+		// acknowledged one.
+		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, w.mark))
 	}
 	w.setKey(appendNumber(w.key[:0], w.chain, kindMark, number), nil)
 }

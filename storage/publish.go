@@ -50,8 +50,7 @@ type writer struct {
 	known bool // last was read or written
 	// sequence is the number of the last commit.
 	sequence uint64
-	marked   bool   // the first commit has its mark
-	mark     uint64 // the newest mark of the store; 0: none
+	mark     uint64 // the newest mark of the store; 0: the first commit is to come
 	placed   bool   // the chain may have a Place
 	// lost is set when the chain's data was removed with that of another chain. It
 	// must be dropped before the next commit.
@@ -103,7 +102,7 @@ func (s *Store) Commit(cut *Cut) error {
 	err = w.commitBatch(s, cut.Note)
 	if err == nil {
 		w.sequence++
-		w.last, w.state, w.marked, w.mark = next, cut.State, true, w.sequence
+		w.last, w.state, w.mark = next, cut.State, w.sequence
 		err = s.heads.write(w.acknowledged(s))
 	}
 	if err != nil {
@@ -143,8 +142,8 @@ func (w *writer) prepareBatch(s *Store) error {
 	if err := w.directory.restart(s, w.chain); err != nil {
 		return err
 	}
-	w.marked, w.mark = len(marks) > 0, 0
-	if w.marked {
+	w.mark = 0
+	if len(marks) > 0 {
 		w.mark = marks[len(marks)-1]
 	}
 	w.placed = true // maybe by an earlier process

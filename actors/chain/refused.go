@@ -62,7 +62,12 @@ func (c *Chain) goBack() bool {
 		return false
 	}
 	c.refused.deep, c.corrected = true, true
-	if err := c.revert(anchors[len(anchors)-1]); err != nil {
+	return c.goBackTo(anchors[len(anchors)-1])
+}
+
+// goBackTo takes the ledger back to a block, and reports whether it went back.
+func (c *Chain) goBackTo(at market.Head) bool {
+	if err := c.revert(at); err != nil {
 		c.Log.Error("cannot go back to read blocks again", "chain", c.ID(), "error", err)
 		return false
 	}
@@ -83,9 +88,5 @@ func (c *Chain) Reread(from, to uint64) bool {
 		at = older[i]
 	}
 	c.refused, c.corrected = refusal{to: to}, true
-	if err := c.revert(at); err != nil {
-		c.Log.Error("cannot go back to read blocks again", "chain", c.ID(), "error", err)
-		return false
-	}
-	return true
+	return c.goBackTo(at)
 }

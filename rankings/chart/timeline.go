@@ -93,8 +93,7 @@ func (e *End) openAt(opening float64) (next float64) {
 func (t *Timeline) From() uint32 { return t.from }
 
 // In returns the Timeline over another copy of its State. With nil it has none until the next
-// In.
-// Both share what they were made from.
+// In. Both share what they were made from.
 func (t *Timeline) In(st *market.State) *Timeline {
 	in := *t
 	in.st = st
