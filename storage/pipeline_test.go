@@ -209,7 +209,7 @@ func TestFailingDiskWhileCatchingUp(t *testing.T) {
 		os.Exit(failOperationsOfCatchUp(t))
 	}
 	child := exec.Command(os.Args[0], "-test.run=^TestFailingDiskWhileCatchingUp$")
-	child.Env = append(os.Environ(), failingCatchUpEnv+"=1")
+	child.Env = append(os.Environ(), failingCatchUpEnv+"=1", "TMPDIR="+t.TempDir()) // an exit leaves what it made
 	out, err := child.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -127,9 +127,10 @@ async function meterBackfill (runs, first) {
   }
 }
 
+// strip leaves out what follows from the gas where no receipt can be had, the reason of pnlCostUsd among it.
 function strip (text, r) {
   if (!r.gasUnknown) return text
-  return JSON.stringify(JSON.parse(text), (k, v) => /gas|pnl|roi|cost|apr/i.test(k) ? undefined : v)
+  return JSON.stringify(JSON.parse(text), (k, v) => /gas|pnl|roi|cost|apr|^reason$/i.test(k) ? undefined : v)
 }
 
 function fail (r, what, got, want) {
