@@ -35,7 +35,7 @@ func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 	n := int(st.Pools.Len())
 	k.others = zeros(k.others, n)
 	if p.LoneHolder == 0 {
-		k.holders, k.ranges = nil, poolRanges{}
+		k.holders, k.open = nil, openRows{}
 		return k.others
 	}
 
@@ -59,7 +59,7 @@ func (k *Pricer) countOthers(st *market.State, p *Params) []uint8 {
 
 // listRows lists the rows of a State that are not listed yet, or changed.
 func (k *Pricer) listRows(st *market.State) {
-	k.ranges.update(st)
+	k.open.update(st)
 
 	n := st.NonNFT.Len()
 	k.cutSenders(n)
@@ -139,9 +139,9 @@ func (k *Pricer) othersIn(st *market.State, pool uint32) uint8 {
 // owner of positions or another sender; the number says only whether two are the same.
 func (k *Pricer) appendShares(st *market.State, pool uint32) {
 	tick := st.Pools.At(pool).Tick
-	for i := range k.ranges.of[pool] {
-		if r := &k.ranges.of[pool][i]; r.lower <= tick && tick < r.upper {
-			k.shares = append(k.shares, share{uint64(r.owner), r.liquidity})
+	for _, i := range k.open.of[pool] {
+		if p := st.Positions.At(i); p.TickLower <= tick && tick < p.TickUpper {
+			k.shares = append(k.shares, share{uint64(p.Owner), approx128(p.OpenLiquidity())})
 		}
 	}
 

@@ -12,7 +12,7 @@ import (
 type Pricer struct {
 	depths   [][2]keptDepth // by pool and side
 	holders  []keptHolders  // by pool
-	ranges   poolRanges
+	open     openRows
 	nonNFT   poolRows // of State.NonNFT
 	senderOf []uint32 // by row of State.NonNFT: the number of its sender
 	senders  map[market.Address]uint32
@@ -41,13 +41,13 @@ func (k *Pricer) Forget(pool, position uint32, liquidity bool) {
 		k.holders[pool] = keptHolders{}
 	}
 	if position != market.NoIndex {
-		k.ranges.forget(position)
+		k.open.forget(position)
 	}
 }
 
 // Revert must be called when rows of st were taken away, before others stand there.
 func (k *Pricer) Revert(st *market.State) {
-	k.ranges.cut(st.Positions.Len())
+	k.open.cut(st.Positions.Len())
 	k.cutSenders(st.NonNFT.Len())
 }
 

@@ -220,9 +220,9 @@ func TestPoolRows(t *testing.T) {
 	}
 }
 
-// The open positions of every pool are as in the State after positions have come, opened,
+// The open rows of every pool are as in the State after positions have come, opened,
 // changed and closed, and after some were taken away and others stand there.
-func TestPoolRanges(t *testing.T) {
+func TestOpenRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	const pools = 9
 	st := &market.State{}
@@ -232,7 +232,7 @@ func TestPoolRanges(t *testing.T) {
 	}
 	st.Pools = places.Freeze()
 
-	var x poolRanges
+	var x openRows
 	var positions market.Table[market.Position]
 	change := func(row uint32) {
 		p := positions.Mut(row)
@@ -260,15 +260,15 @@ func TestPoolRanges(t *testing.T) {
 		st.Positions = positions.Freeze()
 		x.update(st)
 
-		var want [pools][]heldRange
+		var want [pools][]uint32
 		for row := range positions.Len() {
 			if p := positions.At(row); p.IsOpen() {
-				want[p.Pool] = append(want[p.Pool], rangeOf(row, p))
+				want[p.Pool] = append(want[p.Pool], row)
 			}
 		}
-		for pool, ranges := range want {
-			if !slices.Equal(x.of[pool], ranges) {
-				t.Fatalf("pool %d has the ranges %+v; want %+v", pool, x.of[pool], ranges)
+		for pool, rows := range want {
+			if !slices.Equal(x.of[pool], rows) {
+				t.Fatalf("pool %d has the open rows %d; want %d", pool, x.of[pool], rows)
 			}
 		}
 	}
