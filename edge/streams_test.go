@@ -366,9 +366,12 @@ func TestStreamCut(t *testing.T) {
 
 	query := "positions=" + strings.Join(ids, ",")
 	slow, reads := s.openStream(query), s.openStream(query)
+	slow.next() // the generation that a stream begins with: what comes later is told
+	reads.next()
 	must(slow.conn.(*net.TCPConn).SetReadBuffer(64 << 10))
-	var read atomic.Int64 // rows that the other client has
-	var last atomic.Value // the event that it got last
+	must(reads.conn.SetDeadline(time.Time{})) // a busy machine takes longer than that of one answer
+	var read atomic.Int64                     // rows that the other client has
+	var last atomic.Value                     // the event that it got last
 	go func() {
 		for reads.body.Scan() {
 			switch line := reads.body.Text(); {
