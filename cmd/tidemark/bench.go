@@ -248,7 +248,7 @@ type BenchNodeCmd struct {
 }
 
 // Run serves.
-func (c *BenchNodeCmd) Run() error {
+func (c *BenchNodeCmd) Run(reload hangups) error {
 	l, err := c.load()
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (c *BenchNodeCmd) Run() error {
 		}
 	}
 	l.noPageCache = c.NoPageCache
-	return l.serve()
+	return l.serve(reload)
 }
 
 // BenchConstantCmd is the limit's process.

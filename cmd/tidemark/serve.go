@@ -47,13 +47,13 @@ const (
 )
 
 // Run serves until SIGINT or SIGTERM.
-func (c *ServeCmd) Run() error {
+func (c *ServeCmd) Run(reload hangups) error {
 	l, err := c.load()
 	if err != nil {
 		return err
 	}
 	l.acceptLost, l.insecureCluster = c.AcceptLostAccounts, c.InsecureCluster
-	return l.serve()
+	return l.serve(reload)
 }
 
 func (c *ServeCmd) load() (*loaded, error) {
@@ -63,15 +63,12 @@ func (c *ServeCmd) load() (*loaded, error) {
 	})
 }
 
-// serve runs a node with a configuration.
-func (l *loaded) serve() (err error) {
+// serve runs a node with a configuration, which it loads again on every hangup.
+func (l *loaded) serve(reload hangups) (err error) {
 	if !storage.SyncsAside() { // a sync would hold the only processor
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	}
-	// A terminal that is closed, or a manager that asks for a reload, must not
-	// end a node.
-	reload, stop := make(chan os.Signal, 1), make(chan os.Signal, 2)
-	signal.Notify(reload, syscall.SIGHUP)
+	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(stop)
 	narrowFiles()
