@@ -326,6 +326,7 @@ func (n *node) startServers() error {
 	}
 	n.showPlans()
 	n.ready.board, n.ready.bursts = &n.board, n.bursts
+	n.ready.health, n.ready.disk = n.api.ChainHealth, n.watchdog.Disk
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}
