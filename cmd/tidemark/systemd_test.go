@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,9 +13,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
 )
 
 // A service manager is told when the node is ready, that it is alive, and that
@@ -64,6 +71,42 @@ func TestServiceManagerIsTold(t *testing.T) {
 	expect("STOPPING=1")
 	if err := node.Wait(); err != nil {
 		t.Errorf("the node ended with %v", err)
+	}
+}
+
+// A start that takes long asks the service manager for more time, again and again, and says
+// what it waits for.
+func TestLongStartIsExtended(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+
+	const times = 3
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{log: slog.New(slog.DiscardHandler)}
+		n.ready = readiness{
+			board: new(rankings.Board), chains: []market.ChainID{1},
+			health: func(market.ChainID) (status, reason string) { return "syncing", "catching up" },
+			disk:   func() storage.Disk { return storage.Disk{} },
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), times*extendEvery-readyPoll)
+		defer cancel()
+		n.notifyManager(ctx)
+	})
+
+	var buf [256]byte
+	for range times {
+		if err := socket.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		length, err := socket.Read(buf[:])
+		if want := "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=chain 1: catching up"; string(buf[:length]) != want {
+			t.Fatalf("the manager is told %q, %v; want %q", buf[:length], err, want)
+		}
 	}
 }
 
