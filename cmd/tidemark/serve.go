@@ -71,6 +71,7 @@ func (l *loaded) serve(reload hangups) (err error) {
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(stop)
+	signal.Ignore(syscall.SIGPIPE) // a node outlives whoever reads its log
 	narrowFiles()
 
 	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
