@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,26 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 )
+
+// A rebuild touches no archive before it has the lock of the data: a node that is starting
+// may have it open.
+func TestRebuildLocksFirst(t *testing.T) {
+	mask := syscall.Umask(0) // the command narrows it
+	defer syscall.Umask(mask)
+	s := newArchiveStage(t)
+	l, _ := s.loaded()
+	store, err := l.openStopped(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	code, _, stderr := runCommand(t, "chains", "rebuild", "1", "--data", s.data, "--config", s.config)
+	_, err = os.Stat(filepath.Join(s.data, archiveDir))
+	if code != 1 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("beside a store that is open: code %d, %s; the archive: %v; want none", code, stderr, err)
+	}
+}
 
 // The commands of archives and rebuilds say what they did, to people and to programs, and
 // why they cannot.
