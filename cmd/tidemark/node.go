@@ -335,7 +335,7 @@ func (n *node) startServers() error {
 	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
 	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
 	administration := admin.New(admin.Config{
-		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
+		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books, n.log},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
 		Ready: n.ready.check, Membership: n.membership(), Sharing: n.sharing(), Log: n.log,
 	})
