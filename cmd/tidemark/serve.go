@@ -125,8 +125,8 @@ func (n *node) logSources() {
 func (n *node) drain(again <-chan os.Signal) {
 	n.ready.stopping.Store(true)
 	n.api.Drain()
-	extended := fmt.Sprintf("\nEXTEND_TIMEOUT_USEC=%d", (n.Drain + partTimeout).Microseconds())
-	n.tellManager(daemon.SdNotifyStopping + extended)
+	n.tellManager(daemon.SdNotifyStopping)
+	n.extendTimeout(n.Drain + partTimeout)
 	if n.Drain == 0 {
 		return
 	}
@@ -151,6 +151,7 @@ func (n *node) stop() error {
 	began := time.Now()
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
+		n.extendTimeout(2 * partTimeout) // more than a part gets
 		if err := part.end(); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}

@@ -54,7 +54,8 @@ func (n *node) awaitReady(ctx context.Context) bool {
 		}
 		if time.Since(extended) >= extendEvery {
 			extended = time.Now()
-			n.tellManager(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", extension.Microseconds(), err))
+			n.extendTimeout(extension)
+			n.tellManager("STATUS=" + err.Error())
 		}
 
 		select {
@@ -63,6 +64,11 @@ func (n *node) awaitReady(ctx context.Context) bool {
 		case <-time.After(readyPoll):
 		}
 	}
+}
+
+// extendTimeout asks the manager to wait so much longer for a start or a stop.
+func (n *node) extendTimeout(by time.Duration) {
+	n.tellManager(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()))
 }
 
 func (n *node) tellManager(state string) {
