@@ -29,7 +29,7 @@ const maxRangesInFlight = 16
 var chainBounds = []bound{
 	{"chains.max-log-range", 1, math.MaxInt64},
 	{"chains.ranges-in-flight", 1, maxRangesInFlight},
-	{"chains.fetch-ahead-mib", 1, math.MaxInt64},
+	{"chains.fetch-ahead-mib", 1, 1 << 20}, // more than any machine has, and its bytes are an int64
 }
 
 // slugs are the words that stand for a chain in addresses.
