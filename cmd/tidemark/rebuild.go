@@ -24,8 +24,9 @@ import (
 
 // ChainsRebuildCmd builds a chain from its archive.
 type ChainsRebuildCmd struct {
-	AdminFlags
 	Config string `help:"Configuration file, when no node is running." type:"path" placeholder:"FILE"`
+	Data   string `help:"Directory of the node (that of the configuration)." placeholder:"DIR"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 	ID     uint64 `arg:"" help:"Chain id."`
 }
 
@@ -43,15 +44,16 @@ type rebuilt struct {
 func (c *ChainsRebuildCmd) Run() error {
 	ctx, stop := interruptContext()
 	defer stop()
-	if isRunning(ctx, c.Data) {
-		return c.orderChain(c.ID, "rebuild")
-	}
-	narrowFiles()
 	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
 	if err != nil {
 		return err
 	}
+	if isRunning(ctx, l.Data) {
+		node := AdminFlags{Data: l.Data, JSON: c.JSON}
+		return node.orderChain(c.ID, "rebuild")
+	}
 
+	narrowFiles()
 	result, err := l.rebuild(ctx, market.ChainID(c.ID), newScreen(os.Stderr))
 	if err != nil {
 		return fmt.Errorf("cannot rebuild chain %d: %w", c.ID, err)
