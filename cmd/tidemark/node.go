@@ -331,7 +331,7 @@ func (n *node) startServers() error {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}
 
-	ops := opsServer(n.set, n.ready.check)
+	ops := opsServer(n.set, n.ready.check, n.log)
 	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
 	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
 	administration := admin.New(admin.Config{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -115,7 +116,8 @@ func TestLongStartIsExtended(t *testing.T) {
 
 func TestOpsServer(t *testing.T) {
 	var ready error
-	server := opsServer(metrics.NewSet(), func() error { return ready })
+	var log bytes.Buffer
+	server := opsServer(metrics.NewSet(), func() error { return ready }, slog.New(slog.NewTextHandler(&log, nil)))
 	f := func(path string, code int, text string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -137,7 +139,12 @@ func TestOpsServer(t *testing.T) {
 		}
 	}
 
-	ready = errors.New("chain 1 has no published generation yet")
+	ready = errors.New("chain 1: catching up with the chain head")
 	f("/live", 200, "live")
-	f("/ready", 503, "chain 1 has no published generation yet")
+	f("/ready", 503, "chain 1: catching up with the chain head")
+
+	server.ErrorLog.Print("a handler panicked")
+	if !strings.Contains(log.String(), `level=WARN msg="a handler panicked"`) {
+		t.Errorf("what the server says is logged as %q", log.String())
+	}
 }
