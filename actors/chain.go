@@ -220,6 +220,13 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 		a.chain.Stop(err)
 		return
 	}
+	if fault := new(panicked); errors.As(err, &fault) {
+		a.panics()
+		a.log.Error("the feed of a chain panicked", "chain", a.config.Ledger.Chain,
+			"panic", fault.value, "stack", string(fault.stack))
+		a.recoverFrom(err) // after a pause: a feed waits before it fails, but not before it panics
+		return
+	}
 	if err != nil {
 		a.chain.FeedFailed(a.now())
 		a.warnFeedFailed(err)

@@ -36,11 +36,13 @@ func (n *Node) command(id market.ChainID, do func(*chainActor) error) error {
 	}
 	reply := make(chan error, 1)
 	a.send(command{do, reply})
+
 	select {
 	case err := <-reply:
 		return err
 	case <-time.After(commandTimeout):
-		return fmt.Errorf("chain %d did not answer within %s", id, commandTimeout)
+		return fmt.Errorf("chain %d is busy and did not answer within %s; it carries the command out when it can, "+
+			"so look at `tidemark chains list` before you give it again", id, commandTimeout)
 	}
 }
 

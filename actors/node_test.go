@@ -253,6 +253,36 @@ func TestFeedThatFailsIsAskedAgain(t *testing.T) {
 	th.await(2, "served", served)
 }
 
+// panickingFeed panics whenever it is asked.
+type panickingFeed struct {
+	feed.Feed
+	calls *atomic.Int64
+}
+
+func (f panickingFeed) Next(context.Context, feed.Cursor) (feed.Step, error) {
+	f.calls.Add(1)
+	panic("a fault in the feed")
+}
+
+// TestFeedThatPanics: a feed that panics is asked again after a pause, as a chain that
+// panics is restored after one. Both are counted.
+func TestFeedThatPanics(t *testing.T) {
+	var calls atomic.Int64
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return panickingFeed{f, &calls} })
+	panics := th.set.GetOrCreateCounter("tidemark_actor_panics_total")
+	began := time.Now()
+	for panics.Get() < 2 && time.Since(began) < 10*time.Second {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(firstPause / 4)
+
+	most := 2 + 2*int64(time.Since(began)/firstPause) // of two chains, each after a pause
+	if n := calls.Load(); panics.Get() < 2 || n > most {
+		t.Errorf("in %s the feeds panicked %d times, and %d were counted; want at most %d, counted",
+			time.Since(began), n, panics.Get(), most)
+	}
+}
+
 // downFeed fails while fails is set.
 type downFeed struct {
 	feed.Feed

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -71,44 +72,57 @@ func (f *PriceFeed) read(ctx context.Context) error {
 
 // fetch returns the text and the time of its last change, according to the file
 // system or the server.
-func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
+func (f *PriceFeed) fetch(ctx context.Context) (text []byte, asOf time.Time, err error) {
 	if f.File != "" {
-		info, err := os.Stat(f.File)
-		if err != nil {
-			return nil, time.Time{}, err
-		}
-		if info.Size() > maxPriceFeedBytes {
-			return nil, time.Time{}, fmt.Errorf("%s has %d bytes; at most %d are allowed",
-				f.File, info.Size(), maxPriceFeedBytes)
-		}
-		text, err := os.ReadFile(f.File)
-		return text, info.ModTime(), err
+		return f.readFile()
 	}
 
+	text, asOf, err = f.download(ctx)
+	if failed := new(url.Error); errors.As(err, &failed) {
+		err = failed.Err // without the address, which can hold a key
+	}
+	if err != nil {
+		return nil, asOf, fmt.Errorf("prices.url: %w", err)
+	}
+	return text, asOf, nil
+}
+
+func (f *PriceFeed) readFile() (text []byte, asOf time.Time, err error) {
+	info, err := os.Stat(f.File)
+	if err != nil {
+		return nil, asOf, err
+	}
+	if info.Size() > maxPriceFeedBytes {
+		return nil, asOf, fmt.Errorf("%s has %d bytes; at most %d are allowed",
+			f.File, info.Size(), maxPriceFeedBytes)
+	}
+	text, err = os.ReadFile(f.File)
+	return text, info.ModTime(), err
+}
+
+func (f *PriceFeed) download(ctx context.Context) (text []byte, asOf time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, priceFeedTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, asOf, err
 	}
-
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, asOf, err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, time.Time{}, fmt.Errorf("%s answers %s", f.URL, answer.Status)
+		return nil, asOf, fmt.Errorf("the server answers %s", answer.Status)
 	}
 
-	asOf, err := http.ParseTime(answer.Header.Get("Last-Modified"))
+	asOf, err = http.ParseTime(answer.Header.Get("Last-Modified"))
 	if err != nil {
 		asOf = time.Now()
 	}
-
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxPriceFeedBytes+1))
+	text, err = io.ReadAll(io.LimitReader(answer.Body, maxPriceFeedBytes+1))
 	if len(text) > maxPriceFeedBytes {
-		err = fmt.Errorf("%s answers more than %d bytes", f.URL, maxPriceFeedBytes)
+		err = fmt.Errorf("the server answers more than %d bytes", maxPriceFeedBytes)
 	}
 	return text, asOf, err
 }

@@ -143,6 +143,25 @@ func TestPriceFeedSize(t *testing.T) {
 	f(32<<20+1, false)
 }
 
+// What is said of a server has no word of its address, which can hold a key.
+func TestPriceFeedAddressIsNotTold(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	f := func(address, want string) {
+		t.Helper()
+		feed := &PriceFeed{URL: address}
+		err := feed.read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v; want %q, and nothing of the address", address, err, want)
+		}
+	}
+
+	f(server.URL+"/secret", "prices.url: the server answers 404 Not Found")
+	f("http://127.0.0.1:1/secret", "prices.url: dial tcp 127.0.0.1:1: ")
+	f("http://\x7f/secret", "prices.url: ")
+	f("gopher:/secret", "prices.url: unsupported protocol scheme")
+}
+
 // A feed that cannot be read is told of at every try, but not because the node stops.
 func TestPriceFeedWarnings(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "prices.json")

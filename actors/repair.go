@@ -94,10 +94,18 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
+// panicked is the error of a panic.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+
 // asError returns the error of a panic.
-func asError(panicked any) error {
-	if damage, ok := panicked.(*storage.Damage); ok {
+func asError(value any) error {
+	if damage, ok := value.(*storage.Damage); ok {
 		return damage // of a row that was read from the store
 	}
-	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+	return &panicked{value, debug.Stack()}
 }

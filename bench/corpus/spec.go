@@ -17,7 +17,7 @@ import (
 
 // Spec is what a corpus is made from. The same Spec gives the same corpus.
 type Spec struct {
-	Positions int       `json:"positions"` // of all chains together
+	Positions int       `json:"positions"` // of all chains together, to within two: their parts are whole
 	Pools     int       `json:"pools"`     // likewise; 0: 5 for every 100 positions
 	Chains    int       `json:"chains"`    // 1 to 3: chain 1, then 42161, then 43114
 	Seed      int       `json:"seed"`

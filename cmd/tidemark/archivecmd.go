@@ -61,7 +61,7 @@ type ArchiveImportCmd struct {
 	Chain     uint64 `help:"Chain id; a file of archive export says it itself." placeholder:"ID"`
 	Format    string `help:"tidemark (a file) or cryo (a directory)." enum:"tidemark,cryo" default:"tidemark"`
 	Config    string `help:"Configuration file." type:"path" placeholder:"FILE"`
-	Data      string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	Data      string `help:"Directory of the node (that of the configuration)." placeholder:"DIR"`
 	NoHeaders bool   `help:"Compare no block hashes with the chain's nodes."`
 }
 
@@ -71,15 +71,15 @@ func (c *ArchiveImportCmd) Run() (err error) {
 	ctx, stop := interruptContext()
 	defer stop()
 	narrowFiles()
-	if isRunning(ctx, c.Data) {
-		return fmt.Errorf("a node is running on %s; stop it first", c.Data)
-	}
-	id, file, err := c.find()
+	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
 	if err != nil {
 		return err
 	}
+	if isRunning(ctx, l.Data) {
+		return fmt.Errorf("a node is running on %s; stop it first", l.Data)
+	}
 
-	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
+	id, file, err := c.find()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,59 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 )
+
+// A rebuild touches no archive before it has the lock of the data: a node that is starting
+// may have it open.
+func TestRebuildLocksFirst(t *testing.T) {
+	mask := syscall.Umask(0) // the command narrows it
+	defer syscall.Umask(mask)
+	s := newArchiveStage(t)
+	l, _ := s.loaded()
+	store, err := l.openStopped(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	code, _, stderr := runCommand(t, "chains", "rebuild", "1", "--data", s.data, "--config", s.config)
+	_, err = os.Stat(filepath.Join(s.data, archiveDir))
+	if code != 1 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("beside a store that is open: code %d, %s; the archive: %v; want none", code, stderr, err)
+	}
+}
+
+// A rebuild and an import work on the data directory of the configuration, where no other is
+// named.
+func TestCommandsTakeConfiguredData(t *testing.T) {
+	mask := syscall.Umask(0) // the commands narrow it
+	defer syscall.Umask(mask)
+	s := newArchiveStage(t)
+	text, err := os.ReadFile(s.config)
+	if err == nil {
+		err = os.WriteFile(s.config, fmt.Appendf(nil, "data = %q\n%s", s.data, text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	s.fill()
+
+	code, stdout, stderr := runCommand(t, "chains", "rebuild", "1", "--config", s.config)
+	if code != 0 || !strings.HasPrefix(stdout, "chain 1: ") {
+		t.Errorf("chains rebuild ended with %d: %s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = runCommand(t, "archive", "export", "--chain", "1", "--data", s.data, "spans")
+	if code != 0 {
+		t.Fatalf("archive export ended with %d: %s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = runCommand(t, "archive", "import", "spans", "--no-headers", "--config", s.config)
+	if !strings.Contains(stdout+stderr, archivePath(s.data, 1)) {
+		t.Errorf("archive import ended with %d: %s%s; want it in %s", code, stdout, stderr, s.data)
+	}
+	if _, err := os.Stat("data"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another data directory was made: %v", err)
+	}
+}
 
 // The commands of archives and rebuilds say what they did, to people and to programs, and
 // why they cannot.

@@ -44,12 +44,15 @@ func (l *loaded) archiveConfig(c *ChainConfig) archive.Config {
 	}
 }
 
-// openArchive opens the archive of a chain; nil: it has none. A simulated market keeps
-// none, because it is computed from its seed.
+// keepsArchives reports whether chains have archives. A simulated market has none, because
+// it is computed from its seed.
+func (l *loaded) keepsArchives() bool { return l.Archive && l.Feed != "sim" }
+
+// openArchive opens the archive of a chain; nil: it has none.
 func (l *loaded) openArchive(
 	c *ChainConfig, full func() bool, set *metrics.Set, log *slog.Logger,
 ) (*archive.Archive, error) {
-	if !l.Archive || l.Feed == "sim" {
+	if !l.keepsArchives() {
 		return nil, nil
 	}
 	config := l.archiveConfig(c)
@@ -70,13 +73,13 @@ func (l *loaded) openArchive(
 
 // hasArchives reports whether every chain can be built from its archive.
 func (l *loaded) hasArchives() bool {
+	if !l.keepsArchives() {
+		return false
+	}
 	for i := range l.Chains {
 		c := &l.Chains[i]
 		if !c.Enabled {
 			continue
-		}
-		if !l.Archive || l.Feed == "sim" {
-			return false
 		}
 		config := l.archiveConfig(c)
 		config.ReadOnly = true

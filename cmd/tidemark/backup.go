@@ -49,6 +49,7 @@ type control struct {
 	data     string
 	market   *storage.Store
 	accounts *storage.Accounts
+	log      *slog.Logger
 }
 
 // Backup checkpoints both stores one after the other: each is a whole cut, and
@@ -69,7 +70,12 @@ func (c control) Backup(dir string) error {
 	if err != nil {
 		return err
 	}
-	return noteBackup(c.data, dir)
+
+	// The backup is complete, and worth more than the note.
+	if err := noteBackup(c.data, dir); err != nil {
+		c.log.Warn("cannot note where the backup is", "directory", dir, "error", err)
+	}
+	return nil
 }
 
 // Run copies the checkpoint, which stays as it is.
@@ -102,7 +108,7 @@ func (c *RestoreCmd) Run() error {
 		return errors.Join(fmt.Errorf("cannot copy %s to %s: %w", c.Dir, c.Data, err), c.removeCopy())
 	}
 	if err := c.proveAccounts(); err != nil {
-		return err
+		return errors.Join(fmt.Errorf("cannot restore the accounts of %s: %w", c.Dir, err), c.removeCopy())
 	}
 
 	if findings, err = checkData(c.Data); err != nil {

@@ -38,7 +38,7 @@ type BenchCmd struct {
 
 // BenchCorpusCmd makes a corpus.
 type BenchCorpusCmd struct {
-	Positions int    `help:"Positions of all chains together." default:"3000000"`
+	Positions int    `help:"Positions of all chains together, to within two." default:"3000000"`
 	Pools     int    `help:"Pools of all chains together; 0: 5 for every 100 positions."`
 	Chains    int    `help:"Chains, 1 to 3." default:"3"`
 	Seed      int    `help:"The same seed gives the same corpus." default:"1"`
@@ -248,7 +248,7 @@ type BenchNodeCmd struct {
 }
 
 // Run serves.
-func (c *BenchNodeCmd) Run() error {
+func (c *BenchNodeCmd) Run(reload hangups) error {
 	l, err := c.load()
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (c *BenchNodeCmd) Run() error {
 		}
 	}
 	l.noPageCache = c.NoPageCache
-	return l.serve()
+	return l.serve(reload)
 }
 
 // BenchConstantCmd is the limit's process.

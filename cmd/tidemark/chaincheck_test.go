@@ -49,7 +49,9 @@ func TestChainsRefused(t *testing.T) {
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 1 }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 16 }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 17 }, "ranges-in-flight", "chain 1: ranges-in-flight is 17")
-	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 0 }, "fetch-ahead-mib", "chain 1: fetch-ahead-mib is 0; allowed is 1 or more")
+	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 0 }, "fetch-ahead-mib", "chain 1: fetch-ahead-mib is 0; allowed is 1 to 1048576")
+	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 1<<20 + 1 }, "fetch-ahead-mib",
+		"chain 1: fetch-ahead-mib is 1048577; allowed is 1 to 1048576")
 	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 1 }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.Slug = "base-2" }, "", "")
 	f(func(_ *loaded, c *ChainConfig) { c.Slug = "Foo Bar" }, "slug",

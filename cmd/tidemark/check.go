@@ -40,10 +40,10 @@ func (c *CheckCmd) Run() error {
 	}
 
 	findings, err := checkData(c.Data)
-	if err != nil {
-		return err
+	if err == nil || len(findings) > 0 {
+		err = errors.Join(c.print(os.Stdout, findings), err)
 	}
-	if err := c.print(os.Stdout, findings); err != nil {
+	if err != nil {
 		return err
 	}
 	if len(findings) > 0 {
@@ -73,14 +73,15 @@ func printLines(w io.Writer, lines []string) {
 }
 
 // checkData returns every finding of both stores and of the archives. Damage is a finding
-// too: what one has of it keeps nobody from checking the others.
+// too: what one has of it keeps nobody from checking the others. With an error come the
+// findings until then.
 func checkData(dir string) (findings []string, err error) {
 	for _, check := range []func(string) ([]string, error){checkMarket, checkAccounts, checkArchives} {
 		list, err := check(dir)
-		if err != nil {
-			return nil, err
-		}
 		findings = append(findings, list...)
+		if err != nil {
+			return findings, err
+		}
 	}
 	return findings, nil
 }

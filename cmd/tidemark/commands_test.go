@@ -17,8 +17,9 @@ import (
 type answerer struct {
 	status int
 	answer string
-	asked  []string // method, path and body
-	dir    string   // the data directory it stands in for
+	other  map[string]string // answers to some paths, in place of the one
+	asked  []string          // method, path and body
+	dir    string            // the data directory it stands in for
 }
 
 func startAnswerer(t *testing.T) *answerer {
@@ -32,6 +33,10 @@ func startAnswerer(t *testing.T) *answerer {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		a.asked = append(a.asked, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.URL, " ", string(body))))
+		if answer, ok := a.other[r.URL.Path]; ok {
+			io.WriteString(w, answer)
+			return
+		}
 		w.WriteHeader(a.status)
 		io.WriteString(w, a.answer)
 	}))
@@ -258,6 +263,24 @@ func TestRefusedCommands(t *testing.T) {
 	f("verify --chain 1", 200, `oh`, 2, "tidemark: cannot read the answer of the node on DIR for chain 1: ")
 	f("verify --chain 1", 200, `{"compared": 5, "different": 2}`, 1, "tidemark: 2 values differ from the contracts\n")
 	f("unknown", 200, `{}`, 2, "tidemark: unexpected argument unknown")
+}
+
+// A chain that cannot be compared keeps verify from no other, and what differs is told.
+func TestVerifyGoesOn(t *testing.T) {
+	node := startAnswerer(t)
+	node.status, node.answer = 409, `{"error": "chain 5 is loading"}`
+	node.other = map[string]string{"/chains": `[{"chainId": 5}, {"chainId": 7}]`, "/chains/7/verify": `{"block": 90, "compared": 50}`}
+	f := func(wantCode int, want, problem string) {
+		t.Helper()
+		code, stdout, stderr := runCommand(t, "verify", "--data", node.dir)
+		if code != wantCode || !strings.Contains(stdout, want) || stderr != problem {
+			t.Errorf("verify ended with %d: %s%swant %d: %s\n%s", code, stdout, stderr, wantCode, want, problem)
+		}
+	}
+
+	f(exitUnfinished, "7      90     50        0", "tidemark: chain 5 is loading\n")
+	node.other["/chains/7/verify"] = `{"block": 90, "compared": 50, "different": 2}`
+	f(exitFailed, "7      90     50        2", "tidemark: 2 values differ from the contracts\nchain 5 is loading\n")
 }
 
 // A node that breaks the connection off was reached, and the error does not say otherwise.

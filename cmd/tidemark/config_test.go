@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors/feed/archive"
+	"tidemark/storage/accounts"
 )
 
 func TestSettingName(t *testing.T) {
@@ -170,6 +173,23 @@ func TestConfigRefuses(t *testing.T) {
 	f("feed = \"tape\"", `feed is "tape"; allowed are sim, rpc`)
 	f("feed = \"rpc\"", "chain 1 is enabled and has no node to read from")
 	f("a = [", "tidemark.toml:1:")
+
+	// Numbers that TOML cannot hold, and what is no number at all, name their key too.
+	const huge = "99999999999999999999"
+	f("[limits]\ntotal-cap = "+huge, "tidemark.toml:2: limits.total-cap: "+huge+" is out of range for int64; "+
+		"allowed is a whole number from 1 to 10000000")
+	f("archive-max-bytes = -"+huge, "tidemark.toml:1: archive-max-bytes: -"+huge)
+	f("[prices]\npeg = 1e999", "tidemark.toml:2: prices.peg: 1e999 is out of range for float64; "+
+		"allowed is a number from 0 on")
+	f("\nlimits = { total-cap = "+huge+" }", "tidemark.toml:2: limits.total-cap: "+huge)
+	f("[[chains]]\nid = 1\n[[chains.endpoints]]\nrequests-per-second = "+huge,
+		"tidemark.toml:4: chains.endpoints.requests-per-second: "+huge)
+	f("[[chains]]\nid = 1\nmax-log-range = 2_", `tidemark.toml:3: chains.max-log-range: Invalid integer "2_": `)
+	f("[[plans]]\nid = \"free\"\nburst = "+huge, "tidemark.toml:3: plans.burst: "+huge+
+		" is out of range for int64; allowed is a whole number from 0 to 1000000")
+	f("[[plans]]\nid = \"free\"\nmax-api-keys = -1",
+		"tidemark.toml:3: plans[0].max-api-keys is -1; allowed is a whole number from 1 on")
+	f("[limits]\ntotal-cap = 7 8", "tidemark.toml:2: expected a top-level item to end with a newline")
 	f("[[chains]]\nslug = \"x\"", "tidemark.toml:1: an entry of [[chains]] has no id")
 	others := "[[chains]]\nid = 42161\nenabled = false\n[[chains]]\nid = 43114\nenabled = false\n"
 	f(others+"[[chains]]\nid = 1\nenabled = false",
@@ -359,6 +379,35 @@ func TestMistakesOfAPlan(t *testing.T) {
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("it says %v; want %q among it", err, want)
+		}
+	}
+}
+
+// TestPlanBounds holds what the guide and the messages allow of a plan to what is checked.
+func TestPlanBounds(t *testing.T) {
+	for _, b := range planBounds {
+		f := func(value int64, allowed bool) {
+			t.Helper()
+			p := accounts.Plan{ID: "own", RequestsPerSecond: 1, Burst: 1, MaxAPIKeys: 1}
+			for _, s := range settingsOf("plans.", reflect.ValueOf(&p).Elem()) {
+				if s.name == b.name {
+					s.value.SetInt(value)
+				}
+			}
+			if wrong := p.Mistakes(); (len(wrong) == 0) != allowed {
+				t.Errorf("%s = %d: %v; want it allowed: %t", b.name, value, wrong, allowed)
+			}
+		}
+
+		least := b.least
+		if b.name == "plans.burst" {
+			least = 1 // with requests-per-second
+		}
+		f(least, true)
+		f(least-1, false)
+		f(b.most, true)
+		if b.most < math.MaxInt64 {
+			f(b.most+1, false)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -26,9 +27,9 @@ const maxRangesInFlight = 16
 
 // chainBounds are what whole numbers of a chain may be.
 var chainBounds = []bound{
-	{"max-log-range", 1, math.MaxInt64},
-	{"ranges-in-flight", 1, maxRangesInFlight},
-	{"fetch-ahead-mib", 1, math.MaxInt64},
+	{"chains.max-log-range", 1, math.MaxInt64},
+	{"chains.ranges-in-flight", 1, maxRangesInFlight},
+	{"chains.fetch-ahead-mib", 1, 1 << 20}, // more than any machine has, and its bytes are an int64
 }
 
 // slugs are the words that stand for a chain in addresses.
@@ -87,13 +88,14 @@ func (l *loaded) checkChain(c *ChainConfig) (wrong []mistake) {
 		say("slug", ": slug %q is that of chain %d too", c.Slug, l.Chains[first].ID)
 	}
 
-	for _, s := range settingsOf("", reflect.ValueOf(c).Elem()) {
-		k := slices.IndexFunc(chainBounds, func(b bound) bool { return b.name == s.name })
-		if k < 0 {
+	for _, s := range settingsOf("chains.", reflect.ValueOf(c).Elem()) {
+		b, bounded := boundOf(s.name)
+		if !bounded {
 			continue
 		}
-		if b, value := chainBounds[k], wholeNumber(s.value); value < b.least || value > b.most {
-			say(s.name, ": %s is %d; allowed is %s", s.name, value, b)
+		key := strings.TrimPrefix(s.name, "chains.")
+		if value := wholeNumber(s.value); value < b.least || value > b.most {
+			say(key, ": %s is %d; allowed is %s", key, value, b)
 		}
 	}
 	return append(wrong, c.checkEndpoints()...)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,14 @@ func (b bound) String() string {
 	return fmt.Sprintf("%d to %d", b.least, b.most)
 }
 
+// allowed says which numbers a setting takes.
+func (b bound) allowed() string {
+	if b.most == math.MaxInt64 {
+		return fmt.Sprintf("allowed is a whole number from %d on", b.least)
+	}
+	return fmt.Sprintf("allowed is a whole number from %d to %d", b.least, b.most)
+}
+
 // bounds are those of settings.
 var bounds = []bound{
 	{"archive-segment-bytes", archive.MinSegmentBytes, 4 << 30}, // a damaged segment is fetched again
@@ -61,6 +70,29 @@ var bounds = []bound{
 	{"sim.positions", sim.MinPositions, sim.MaxPositions},
 	{"sim.pools", sim.MinPools, sim.MaxPools},
 	{"sim.days", sim.MinDays, sim.MaxDays},
+}
+
+// planBounds are those of a plan's keys, which accounts.Plan checks together: with
+// requests-per-second, burst is at least 1.
+var planBounds = []bound{
+	{"plans.monthly-units", 0, accounts.MaxPlanUnits},
+	{"plans.requests-per-second", 0, accounts.MaxPlanRate},
+	{"plans.burst", 0, accounts.MaxPlanBurst},
+	{"plans.max-api-keys", 1, math.MaxInt64},
+}
+
+// entryNumber is the number of a table in its array, or of a value in its list.
+var entryNumber = regexp.MustCompile(`\[\d+\]`)
+
+// boundOf returns the bound of a setting, or of a key in a table such as chains[1].rpc.
+func boundOf(name string) (b bound, found bool) {
+	name = entryNumber.ReplaceAllString(name, "")
+	for _, list := range [][]bound{bounds, chainBounds, planBounds} {
+		if i := slices.IndexFunc(list, func(b bound) bool { return b.name == name }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return bound{}, false
 }
 
 // durationBounds are what a duration may be.

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -84,7 +84,8 @@ func (l *loaded) checkClusterTLS() error {
 	case c.TLSCert == "" && c.TLSKey == "":
 		return nil
 	case c.TLSCert == "" || c.TLSKey == "":
-		return errors.New("one of cluster.tls-cert and cluster.tls-key is set; set both or none")
+		return fmt.Errorf("%sone of cluster.tls-cert and cluster.tls-key is set; set both or none",
+			cmp.Or(l.placeOf("cluster.tls-cert"), l.placeOf("cluster.tls-key")))
 	}
 	if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
 		return fmt.Errorf("%scannot use cluster.tls-cert %s with cluster.tls-key %s: %w",

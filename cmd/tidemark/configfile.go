@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"tidemark/storage/accounts"
 )
 
 // tomlFile spreads a decoded file over a Config; its errors name file, line
@@ -34,6 +39,33 @@ func (f *tomlFile) line(key string) int {
 		}
 		key = key[:outer]
 	}
+}
+
+// errSyntax is the error of a file that does not parse. If a value is at fault, such as a
+// number beyond 64 bits, it names the key and what is allowed.
+func errSyntax(path string, err error) error {
+	var syntax toml.ParseError
+	if !errors.As(err, &syntax) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+
+	message := syntax.Message
+	for _, s := range knownKeys() {
+		if s.name == syntax.LastKey {
+			message = fmt.Sprintf("%s: %s; %s", s.name, message, s.allowed())
+		}
+	}
+	return fmt.Errorf("%s:%d: %s", path, syntax.Position.Line, message)
+}
+
+// knownKeys lists the settings, and the keys of tables by names such as chains.rpc.
+func knownKeys() []setting {
+	return slices.Concat(
+		settingsOf("", reflect.ValueOf(&Config{}).Elem()),
+		settingsOf("chains.", reflect.ValueOf(&ChainConfig{}).Elem()),
+		settingsOf("chains.endpoints.", reflect.ValueOf(&EndpointConfig{}).Elem()),
+		settingsOf("plans.", reflect.ValueOf(&accounts.Plan{}).Elem()),
+	)
 }
 
 // refuse notes a mistake in the file.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -125,13 +124,7 @@ func (l *loaded) readFile(path string) {
 
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
-		var syntax toml.ParseError
-		if errors.As(err, &syntax) {
-			err = fmt.Errorf("%s:%d: %s", path, syntax.Position.Line, syntax.Message)
-		} else {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-		l.refuse(err)
+		l.refuse(errSyntax(path, err))
 		return
 	}
 

@@ -3,7 +3,7 @@
 //
 // A node is started and stopped in one order, from the configuration to the servers:
 //
-//	main, serve                      the command line, and a node's life from start to stop
+//	main, hangup, serve              the command line, and a node's life from start to stop
 //	configload, configfile           defaults, file, environment and flags, laid over each
 //	                                 other into a Config
 //	config, settings, configcheck    what can be set, and what its values may be

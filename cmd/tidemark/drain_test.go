@@ -45,14 +45,22 @@ func startInstanceIn(t *testing.T, env []string, args ...string) *instance {
 	return n
 }
 
-// serve starts a node on the instance's directory.
+// serve starts a node on the instance's directory and waits for its banner.
 func (n *instance) serve(args ...string) {
+	n.t.Helper()
+	n.begin(args...)
+	n.awaitBanner()
+}
+
+// begin starts the process of a node.
+func (n *instance) begin(args ...string) {
 	n.t.Helper()
 	n.cmd = exec.Command("tidemark", append([]string{
 		"serve", "--data", n.dir, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
 	}, args...)...)
 	n.cmd.Env = slices.Concat(os.Environ(), smallMarket, n.env)
 	n.cmd.Stdout, n.cmd.Stderr = &n.said, &n.logs
+
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}
@@ -60,7 +68,11 @@ func (n *instance) serve(args ...string) {
 		n.cmd.Process.Kill()
 		n.cmd.Wait()
 	})
+}
 
+// awaitBanner waits until the node says where it is.
+func (n *instance) awaitBanner() {
+	n.t.Helper()
 	n.await("the banner", func() bool { return strings.Contains(n.said.String(), "keys issue") })
 	addresses := regexp.MustCompile(`https?://127\.0\.0\.1:\d+`).FindAllString(n.said.String(), -1)
 	n.url, n.ops = addresses[0], addresses[len(addresses)-1]

@@ -102,6 +102,7 @@ func interruptContext() (context.Context, context.CancelFunc) {
 
 // run is main with arguments and an exit code, so that tests can be the command.
 func run(args []string) int {
+	reload := takeHangups()
 	var cli CLI
 	parser := kong.Must(&cli,
 		kong.Name("tidemark"),
@@ -118,7 +119,10 @@ func run(args []string) int {
 		return exitUsage
 	}
 
-	if err := command.Run(parser); err != nil {
+	if !servesNode(command.Command()) {
+		reload.giveBack()
+	}
+	if err := command.Run(parser, reload); err != nil {
 		fmt.Fprintln(os.Stderr, "tidemark:", err)
 		if with := kong.ExitCoder(nil); errors.As(err, &with) {
 			return with.ExitCode()

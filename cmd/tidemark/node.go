@@ -326,15 +326,16 @@ func (n *node) startServers() error {
 	}
 	n.showPlans()
 	n.ready.board, n.ready.bursts = &n.board, n.bursts
+	n.ready.health, n.ready.disk = n.api.ChainHealth, n.watchdog.Disk
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}
 
-	ops := opsServer(n.set, n.ready.check)
+	ops := opsServer(n.set, n.ready.check, n.log)
 	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
 	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
 	administration := admin.New(admin.Config{
-		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
+		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books, n.log},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
 		Ready: n.ready.check, Membership: n.membership(), Sharing: n.sharing(), Log: n.log,
 	})

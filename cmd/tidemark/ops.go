@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"runtime"
@@ -19,7 +20,7 @@ import (
 //
 //	/live   200 while the process answers
 //	/ready  200 when the node should be sent requests, else 503 and why not
-func opsServer(set *metrics.Set, ready func() error) *http.Server {
+func opsServer(set *metrics.Set, ready func() error, log *slog.Logger) *http.Server {
 	metrics.ExposeMetadata(true)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -45,7 +46,10 @@ func opsServer(set *metrics.Set, ready func() error) *http.Server {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
 }
 
 // nodeMetrics are those of the process as a whole.

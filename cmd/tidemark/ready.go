@@ -11,6 +11,7 @@ import (
 	"tidemark/edge/admin"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/storage"
 )
 
 // ReadyCmd asks a running node whether it should be sent requests.
@@ -44,6 +45,8 @@ func (c *ReadyCmd) Run() error {
 // part of burst limits, and the node has not been told to stop.
 type readiness struct {
 	board    *rankings.Board
+	health   func(market.ChainID) (status, reason string)
+	disk     func() storage.Disk
 	bursts   *burst.Limits // nil without a cluster
 	chains   []market.ChainID
 	stopping atomic.Bool
@@ -61,12 +64,22 @@ func (r *readiness) check() error {
 		if ok && (c.View != nil || c.Status.Offline) {
 			continue
 		}
-		return fmt.Errorf("chain %d has no published generation yet", id)
+		_, reason := r.health(id)
+		return fmt.Errorf("chain %d: %s%s", id, reason, describeFullDisk(r.disk()))
 	}
 	if r.bursts != nil && !r.bursts.Ready() {
 		return errors.New("the node listens to the other nodes for its part of burst limits")
 	}
 	return nil
+}
+
+// describeFullDisk says that a disk has no room for chains that catch up; empty: it has.
+func describeFullDisk(d storage.Disk) string {
+	if d.Status != storage.DiskReadOnly && d.Status != storage.DiskFull {
+		return ""
+	}
+	return fmt.Sprintf("; the disk has %d bytes free, and nothing is written before it has %d",
+		d.FreeBytes, storage.WritableBytes())
 }
 
 // isLoaded reports whether every chain that is not offline has a generation, with all

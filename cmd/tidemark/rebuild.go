@@ -24,8 +24,9 @@ import (
 
 // ChainsRebuildCmd builds a chain from its archive.
 type ChainsRebuildCmd struct {
-	AdminFlags
 	Config string `help:"Configuration file, when no node is running." type:"path" placeholder:"FILE"`
+	Data   string `help:"Directory of the node (that of the configuration)." placeholder:"DIR"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 	ID     uint64 `arg:"" help:"Chain id."`
 }
 
@@ -43,15 +44,16 @@ type rebuilt struct {
 func (c *ChainsRebuildCmd) Run() error {
 	ctx, stop := interruptContext()
 	defer stop()
-	if isRunning(ctx, c.Data) {
-		return c.orderChain(c.ID, "rebuild")
-	}
-	narrowFiles()
 	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
 	if err != nil {
 		return err
 	}
+	if isRunning(ctx, l.Data) {
+		node := AdminFlags{Data: l.Data, JSON: c.JSON}
+		return node.orderChain(c.ID, "rebuild")
+	}
 
+	narrowFiles()
 	result, err := l.rebuild(ctx, market.ChainID(c.ID), newScreen(os.Stderr))
 	if err != nil {
 		return fmt.Errorf("cannot rebuild chain %d: %w", c.ID, err)
@@ -95,28 +97,29 @@ func (l *loaded) rebuild(ctx context.Context, id market.ChainID, out io.Writer) 
 	if err != nil {
 		return r, err
 	}
+	if !l.keepsArchives() {
+		return r, errors.New(`it has no archive: archive is false, or the feed is sim, whose market is computed again`)
+	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	kept, err := l.openArchive(c, nil, nil, log)
+	store, err := l.openStopped(log) // locks the directory, and with it the archive
 	if err != nil {
 		return r, err
 	}
-	if kept == nil {
-		return r, errors.New(`it has no archive: archive is false, or the feed is sim, whose market is computed again`)
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	kept, err := l.openArchive(c, nil, nil, log)
+	if err != nil {
+		return r, err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	st := kept.Status()
 	if err := describeGaps(&st, c.StartBlock); err != nil {
 		return r, err
 	}
-
-	store, err := l.openStopped(log)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := store.DropChain(id); err != nil {
 		return r, err
 	}
+
 	r = rebuilt{ChainID: uint64(id), FromBlock: st.Base.Number + 1, ToBlock: st.Head.Number, Events: st.Events}
 	started := time.Now()
 	if err := l.replay(ctx, c, store, kept, log, out); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,34 @@ import (
 	"tidemark/edge/consistency"
 	"tidemark/storage"
 )
+
+// A backup that is complete is kept, also where the data directory has no room for the note
+// of it.
+func TestBackupWithoutNote(t *testing.T) {
+	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "saved")
+	quiet := slog.New(slog.DiscardHandler)
+	chains, err := storage.Open(filepath.Join(data, marketDir), storage.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chains.Close()
+	books, err := storage.OpenAccounts(filepath.Join(data, accountsDir), storage.AccountsOptions{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer books.Close()
+	for _, taken := range []string{dir, filepath.Join(data, lastBackupFile)} {
+		if err := os.Mkdir(taken, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var log bytes.Buffer
+	c := control{data: data, market: chains, accounts: books, log: slog.New(slog.NewTextHandler(&log, nil))}
+	if err := c.Backup(dir); err != nil || !strings.Contains(log.String(), "cannot note where the backup is") {
+		t.Errorf("backup = %v; logged %s", err, &log)
+	}
+}
 
 // Who has to restore a backup reads which one there is, and only one that is still there.
 func TestRestoreAdvice(t *testing.T) {

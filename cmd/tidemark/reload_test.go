@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -95,6 +97,57 @@ func TestReload(t *testing.T) {
 	}
 	if !strings.Contains(n.logs.String(), "stopped a part") {
 		t.Error("the new log level is not in force")
+	}
+}
+
+// A SIGHUP that comes while a node still reads its configuration does not end it, and is
+// followed by a reload once the node runs. Any other command it ends.
+func TestHangupAtStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	path := filepath.Join(t.TempDir(), "tidemark.toml")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A reader is awaited: the process is then within its loading.
+	open := func() *os.File {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	write := func(f *os.File) {
+		t.Helper()
+		if _, err := f.WriteString("[log]\nlevel = \"debug\"\n"); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+
+	n := &instance{t: t, dir: filepath.Join(t.TempDir(), "data")}
+	n.begin("--config", path)
+	first := open()
+	n.signal(syscall.SIGHUP)
+	write(first)
+	n.awaitBanner()
+	write(open())
+	n.await("the reload", func() bool { return strings.Contains(n.logs.String(), "configuration reloaded") })
+
+	check := exec.Command("tidemark", "config", "check", "--config", path)
+	if err := check.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer open().Close()
+	if err := check.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	var ended *exec.ExitError
+	err := check.Wait()
+	if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGHUP {
+		t.Errorf("config check ended with %v; want the end by SIGHUP", err)
 	}
 }
 

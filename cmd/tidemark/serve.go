@@ -47,13 +47,13 @@ const (
 )
 
 // Run serves until SIGINT or SIGTERM.
-func (c *ServeCmd) Run() error {
+func (c *ServeCmd) Run(reload hangups) error {
 	l, err := c.load()
 	if err != nil {
 		return err
 	}
 	l.acceptLost, l.insecureCluster = c.AcceptLostAccounts, c.InsecureCluster
-	return l.serve()
+	return l.serve(reload)
 }
 
 func (c *ServeCmd) load() (*loaded, error) {
@@ -63,17 +63,15 @@ func (c *ServeCmd) load() (*loaded, error) {
 	})
 }
 
-// serve runs a node with a configuration.
-func (l *loaded) serve() (err error) {
+// serve runs a node with a configuration, which it loads again on every hangup.
+func (l *loaded) serve(reload hangups) (err error) {
 	if !storage.SyncsAside() { // a sync would hold the only processor
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	}
-	// A terminal that is closed, or a manager that asks for a reload, must not
-	// end a node.
-	reload, stop := make(chan os.Signal, 1), make(chan os.Signal, 2)
-	signal.Notify(reload, syscall.SIGHUP)
+	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(stop)
+	signal.Ignore(syscall.SIGPIPE) // a node outlives whoever reads its log
 	narrowFiles()
 
 	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
@@ -127,8 +125,8 @@ func (n *node) logSources() {
 func (n *node) drain(again <-chan os.Signal) {
 	n.ready.stopping.Store(true)
 	n.api.Drain()
-	extended := fmt.Sprintf("\nEXTEND_TIMEOUT_USEC=%d", (n.Drain + partTimeout).Microseconds())
-	n.tellManager(daemon.SdNotifyStopping + extended)
+	n.tellManager(daemon.SdNotifyStopping)
+	n.extendTimeout(n.Drain + partTimeout)
 	if n.Drain == 0 {
 		return
 	}
@@ -153,6 +151,7 @@ func (n *node) stop() error {
 	began := time.Now()
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
+		n.extendTimeout(2 * partTimeout) // more than a part gets
 		if err := part.end(); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}

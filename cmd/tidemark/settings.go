@@ -179,7 +179,7 @@ func parseAs(t reflect.Type, text string) (reflect.Value, error) {
 		out.Set(reflect.ValueOf(v.UTC()))
 	case int, int64:
 		var v uint64
-		v, err = strconv.ParseUint(text, 10, 31)
+		v, err = strconv.ParseUint(text, 10, strconv.IntSize-1)
 		out.SetInt(int64(v))
 	case uint64, market.ChainID:
 		var v uint64
@@ -244,10 +244,8 @@ func (s setting) allowed() string {
 			return "allowed are " + strings.Join(w.allowed, ", ")
 		}
 	}
-	for _, b := range bounds {
-		if b.name == s.name {
-			return fmt.Sprintf("allowed is a whole number from %d to %d", b.least, b.most)
-		}
+	if b, bounded := boundOf(s.name); bounded {
+		return b.allowed()
 	}
 	for _, d := range durations {
 		if d.name == s.name {

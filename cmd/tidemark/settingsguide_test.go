@@ -30,9 +30,9 @@ func TestSettingsGuide(t *testing.T) {
 	l := &loaded{Config: defaultConfig(), origin: map[string]string{}}
 	for _, table := range []struct{ head, body string }{
 		{"| setting | default | allowed | changes on | meaning |", settingRows(t, l.settings())},
-		{"`[[chains]]` tables", keyRows(t, reflect.ValueOf(&ChainConfig{}).Elem())},
-		{"Instead of `rpc`", keyRows(t, reflect.ValueOf(&EndpointConfig{}).Elem())},
-		{"`[[plans]]` tables", keyRows(t, reflect.ValueOf(&accounts.Plan{}).Elem())},
+		{"`[[chains]]` tables", keyRows(t, "chains.", reflect.ValueOf(&ChainConfig{}).Elem())},
+		{"Instead of `rpc`", keyRows(t, "chains.endpoints.", reflect.ValueOf(&EndpointConfig{}).Elem())},
+		{"`[[plans]]` tables", keyRows(t, "plans.", reflect.ValueOf(&accounts.Plan{}).Elem())},
 		{"| metric | type | labels | meaning |", metricRows()},
 		{"| data | format | reads from |", fmt.Sprintf("| market data | %d | %d |\n| accounts | %d | %d |\n",
 			storage.Format, storage.OldestFormat, storage.AccountsFormat, storage.OldestAccountsFormat)},
@@ -89,10 +89,11 @@ func settingRows(t *testing.T, settings []setting) string {
 	return rows.String()
 }
 
-func keyRows(t *testing.T, table reflect.Value) string {
+func keyRows(t *testing.T, prefix string, table reflect.Value) string {
 	var rows strings.Builder
-	for _, s := range settingsOf("", table) {
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", s.name, allowedOf(s), aboutOf(t, s))
+	for _, s := range settingsOf(prefix, table) {
+		key := strings.TrimPrefix(s.name, prefix)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", key, allowedOf(s), aboutOf(t, s))
 	}
 	return rows.String()
 }
@@ -121,10 +122,8 @@ func allowedOf(s setting) string {
 			return "`" + strings.Join(w.allowed, "`, `") + "`"
 		}
 	}
-	for _, b := range slices.Concat(bounds, chainBounds) {
-		if b.name == s.name {
-			return b.String()
-		}
+	if b, bounded := boundOf(s.name); bounded {
+		return b.String()
 	}
 	for _, d := range durations {
 		if d.name == s.name {

@@ -69,6 +69,40 @@ func TestStopBesideStuckClient(t *testing.T) {
 	}
 }
 
+// A node outlives whoever reads its log: a line that nobody can read any more is lost, and
+// the node serves on and ends in order.
+func TestLogReaderEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := exec.Command("tidemark", "serve", "--data", filepath.Join(t.TempDir(), "data"),
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	node.Env = append(os.Environ(), smallMarket...)
+	node.Stdout, node.Stderr = writer, writer
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Process.Kill()
+	writer.Close()
+	readUntil(t, reader, "keys issue")
+	reader.Close()
+
+	if err := node.Process.Signal(syscall.SIGHUP); err != nil { // the reload is logged
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if err := node.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Wait(); err != nil {
+		t.Errorf("without a reader of its log the node ended with %v", err)
+	}
+}
+
 // TestPartThatHangs checks that a part that does not end takes nothing from those that were
 // started before it.
 func TestPartThatHangs(t *testing.T) {

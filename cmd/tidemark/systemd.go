@@ -10,21 +10,23 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// readyPoll is how often a start looks whether the node has become ready.
-const readyPoll = 20 * time.Millisecond
+const (
+	// readyPoll is how often a start looks whether the node has become ready.
+	readyPoll = 20 * time.Millisecond
+	// extendEvery is how often a start that goes on asks for more time, and extension for
+	// how much: to read a chain for the first time takes hours.
+	extendEvery = 10 * time.Second
+	extension   = time.Minute
+)
 
-// notifyManager tells the service manager when the node is ready, and then that it is
-// alive, at half the interval at which the manager would restart it. Without a
-// manager it does nothing.
+// notifyManager tells the service manager what the node waits for, when it is ready, and
+// then that it is alive, at half the interval at which the manager would restart it.
+// Without a manager it does nothing.
 func (n *node) notifyManager(ctx context.Context) {
-	for n.ready.check() != nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(readyPoll):
-		}
+	if !n.awaitReady(ctx) {
+		return
 	}
-	n.tellManager(daemon.SdNotifyReady)
+	n.tellManager(daemon.SdNotifyReady + "\nSTATUS=ready")
 
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -39,6 +41,34 @@ func (n *node) notifyManager(ctx context.Context) {
 			n.tellManager(daemon.SdNotifyWatchdog)
 		}
 	}
+}
+
+// awaitReady waits until the node is ready, and keeps the manager from ending a start that
+// takes long. It reports whether the node became ready before ctx ended.
+func (n *node) awaitReady(ctx context.Context) bool {
+	var extended time.Time
+	for {
+		err := n.ready.check()
+		if err == nil {
+			return true
+		}
+		if time.Since(extended) >= extendEvery {
+			extended = time.Now()
+			n.extendTimeout(extension)
+			n.tellManager("STATUS=" + err.Error())
+		}
+
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// extendTimeout asks the manager to wait so much longer for a start or a stop.
+func (n *node) extendTimeout(by time.Duration) {
+	n.tellManager(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()))
 }
 
 func (n *node) tellManager(state string) {

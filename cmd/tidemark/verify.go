@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,29 +59,44 @@ func (c *VerifyCmd) Run() error {
 	node.http.Timeout = verifyTimeout
 	list := []verifiedChain{}
 	different := 0
+	var failed error
 	for _, id := range ids {
-		path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, c.Sample)
-		answer, err := node.do(http.MethodPost, path, nil)
+		v, err := node.verify(id, c.Sample)
 		if err != nil {
-			return verifyError{err, exitUnfinished} // it names the chain
+			failed = errors.Join(failed, err) // it names the chain; the others are compared all the same
+			continue
 		}
-		v := verifiedChain{ChainID: id}
-		if err := json.Unmarshal(answer, &v.Verification); err != nil {
-			err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.Data, id, err)
-			return verifyError{err, exitUnfinished}
-		}
-		v.At = registry.Stamp(v.Verification.At)
 		different += v.Different
 		list = append(list, v)
 	}
 
-	if err := c.print(os.Stdout, list); err != nil {
-		return err
+	if len(list) > 0 || failed == nil {
+		if err := c.print(os.Stdout, list); err != nil {
+			return err
+		}
 	}
 	if different > 0 {
-		return verifyError{fmt.Errorf("%d values differ from the contracts", different), exitFailed}
+		differ := fmt.Errorf("%d values differ from the contracts", different)
+		failed = errors.Join(verifyError{differ, exitFailed}, failed)
 	}
-	return nil
+	return failed
+}
+
+// verify has the node compare a chain. What is wrong then is no difference.
+func (c *client) verify(id uint64, sample int) (v verifiedChain, err error) {
+	path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, sample)
+	answer, err := c.do(http.MethodPost, path, nil)
+	if err != nil {
+		return v, verifyError{err, exitUnfinished}
+	}
+
+	v.ChainID = id
+	if err := json.Unmarshal(answer, &v.Verification); err != nil {
+		err = fmt.Errorf("cannot read the answer of the node on %s for chain %d: %w", c.dir, id, err)
+		return v, verifyError{err, exitUnfinished}
+	}
+	v.At = registry.Stamp(v.Verification.At)
+	return v, nil
 }
 
 // chains returns the chain that was named, or all that are enabled.

@@ -29,7 +29,7 @@ const (
 func (n *node) welcomeUser(ctx context.Context) {
 	var first, line time.Time // of a page, and of progress
 	line = time.Now()
-	for tick := time.NewTicker(progressEvery); ; {
+	for tick := time.Tick(progressEvery); ; {
 		published, waiting := n.firstPages()
 		if first.IsZero() && published > 0 {
 			first = time.Now()
@@ -47,9 +47,8 @@ func (n *node) welcomeUser(ctx context.Context) {
 		}
 
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
-			tick.Stop()
 			n.screen.show("")
 			return
 		}

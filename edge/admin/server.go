@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -108,7 +109,12 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s.path == "" {
 		return nil
 	}
-	return errors.Join(s.http.Shutdown(ctx), os.Remove(s.path))
+
+	err := s.http.Shutdown(ctx)
+	if gone := os.Remove(s.path); !errors.Is(gone, fs.ErrNotExist) { // somebody may have tidied up
+		err = errors.Join(err, gone)
+	}
+	return err
 }
 
 // handle adds a route. The value that do returns is sent as JSON.

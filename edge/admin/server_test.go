@@ -96,6 +96,21 @@ func TestMissingDirectory(t *testing.T) {
 	}
 }
 
+// TestStopWithoutSocket checks that a socket which somebody has removed fails no stop.
+func TestStopWithoutSocket(t *testing.T) {
+	dir := t.TempDir()
+	s := newServer(t, new(testControl))
+	if err := s.Listen(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, SocketName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Errorf("stop = %v", err)
+	}
+}
+
 // TestServer asks the socket for everything, in a short data directory and in one
 // whose path is too long for a socket's address. A file that a killed node left
 // behind is in the way.

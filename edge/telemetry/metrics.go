@@ -18,7 +18,7 @@ type Metric struct {
 // and of the process come beside them.
 var Metrics = []Metric{
 	{"tidemark_actor_panics_total", "counter", "",
-		"Panics in a chain's actor; each restores the chain from its store."},
+		"Panics in a chain's actor or its feed; each restores the chain from its store."},
 	{"tidemark_archive_bytes", "gauge", "chain", "Size of the archive of what was fetched of a chain."},
 	{"tidemark_archive_damages_total", "counter", "chain",
 		"Damaged parts of an archive that were found; their blocks are fetched again."},

@@ -11,10 +11,10 @@ type Plan struct {
 	ID                string  `about:"a word without spaces or slashes"`
 	Name              string  `about:"name for people"`
 	PriceUsdMonthly   float64 `about:"price of a month"`
-	MonthlyUnits      int64   `about:"units of a month, up to 70368744177664; 0: no limit"`
-	RequestsPerSecond int64   `about:"requests a second, up to 1000000000; 0: no limit"`
-	Burst             int64   `about:"requests that may come at once; with requests-per-second 1 to 1000000"`
-	MaxAPIKeys        int64   `about:"active keys of an account, 1 or more"`
+	MonthlyUnits      int64   `about:"units of a month; 0: no limit"`
+	RequestsPerSecond int64   `about:"requests a second; 0: no limit"`
+	Burst             int64   `about:"requests that may come at once; with requests-per-second at least 1"`
+	MaxAPIKeys        int64   `about:"active keys of an account"`
 	BrowserKeys       bool    `about:"keys for browsers, with their origins, may be issued"`
 	Public            bool    `about:"listed at /v1/plans"`
 }
@@ -30,12 +30,12 @@ func DefaultPlans() []Plan {
 	}
 }
 
-// Bounds of a plan. Units must fit into a slot's word with some margin, and the
+// The most that a plan may have. Units must fit into a slot's word with some margin, and the
 // interval of a token must be at least 1 ns.
 const (
-	maxPlanUnits = 1 << 46
-	maxPlanRate  = 1_000_000_000
-	maxPlanBurst = 1_000_000
+	MaxPlanUnits = 1 << 46
+	MaxPlanRate  = 1_000_000_000
+	MaxPlanBurst = 1_000_000
 )
 
 // Mistakes returns everything that is wrong with a configured plan. Each begins with the
@@ -50,12 +50,12 @@ func (p *Plan) Mistakes() (wrong []error) {
 		}
 	}
 
-	refuse(p.MonthlyUnits < 0 || p.MonthlyUnits > maxPlanUnits,
-		"monthly-units is %d; it is 0 (none) to %d", p.MonthlyUnits, int64(maxPlanUnits))
-	refuse(p.RequestsPerSecond < 0 || p.RequestsPerSecond > maxPlanRate,
-		"requests-per-second is %d; it is 0 (none) to %d", p.RequestsPerSecond, maxPlanRate)
-	refuse(p.RequestsPerSecond > 0 && (p.Burst < 1 || p.Burst > maxPlanBurst),
-		"burst is %d; with requests-per-second it is 1 to %d", p.Burst, maxPlanBurst)
+	refuse(p.MonthlyUnits < 0 || p.MonthlyUnits > MaxPlanUnits,
+		"monthly-units is %d; it is 0 (none) to %d", p.MonthlyUnits, int64(MaxPlanUnits))
+	refuse(p.RequestsPerSecond < 0 || p.RequestsPerSecond > MaxPlanRate,
+		"requests-per-second is %d; it is 0 (none) to %d", p.RequestsPerSecond, MaxPlanRate)
+	refuse(p.RequestsPerSecond > 0 && (p.Burst < 1 || p.Burst > MaxPlanBurst),
+		"burst is %d; with requests-per-second it is 1 to %d", p.Burst, MaxPlanBurst)
 	refuse(p.MaxAPIKeys < 1, "max-api-keys is %d; it is at least 1", p.MaxAPIKeys)
 	refuse(p.PriceUsdMonthly < 0 || math.IsInf(p.PriceUsdMonthly, 0) || math.IsNaN(p.PriceUsdMonthly),
 		"price-usd-monthly is %v; it is at least 0", p.PriceUsdMonthly)
