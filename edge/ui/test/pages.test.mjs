@@ -219,6 +219,7 @@ test("the keyboard does everything", async () => {
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /\/ui\/positions\/\d+\//.test(location.pathname));
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
   assert.ok(keys.length === 20);
 
   // Tab alone reaches the first row too.
@@ -352,6 +353,12 @@ test("what is copied is exact, and what is shown can be asked for", async () => 
     await page.getByRole("tab", { name: language }).click();
     assert.ok((await page.locator("#request pre").innerText()).includes(has));
   }
+
+  // The button says so for a moment, however often it is pressed.
+  const copy = page.locator("#request .copy");
+  await copy.dblclick();
+  await page.waitForTimeout(2000);
+  assert.equal(await copy.innerText(), "Copy");
   await done(page);
 });
 
