@@ -1,2 +1,2 @@
 /* Tidemark, Apache-2.0. With preact and uPlot, both MIT: see /assets/licenses.txt */
-import"./chunk-IQJDP4XY.js";import"./chunk-3RXMHYVR.js";
+import"./chunk-LFB5QWHK.js";import"./chunk-3RXMHYVR.js";
