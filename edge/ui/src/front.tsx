@@ -31,7 +31,7 @@ function Live() {
     const timer = setInterval(look, LOOK_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  if (index === null) return null;
+  if (index === null) return <div class="blank" aria-busy="true">{[60, 90, 80, 95, 85, 90].map((width, i) => <i key={i} style={{ width: `${width}%` }} />)}</div>;
   return index.preview ? <Top rows={index.preview.positions} /> : <Chains />;
 }
 

@@ -69,7 +69,7 @@ function explain(error: Error): [string, string] {
     return ["The month's units are spent", `They come back in ${duration(error.retryAfter ?? 0)}, on ${time(at)}. A larger plan is effective at once.`];
   }
   if (error instanceof RateLimited) return ["Too many requests a second", `Another is admitted in ${error.retryAfter ?? 1} s.`];
-  if (error instanceof BadRequest) return ["The node refused the question", sentence(error.message)];
+  if (error instanceof BadRequest) return ["The node refused the question", `${error.message}.`]; // it begins with a parameter's name
   if (error instanceof NotFound) return ["There is no such thing", sentence(error.message)];
   if (error instanceof Unavailable) return ["Not available now", sentence(error.message)];
   if (error instanceof Unreachable) return ["The node does not answer", "The page tries again as soon as it does."];

@@ -119,6 +119,9 @@ test("an unknown position, a capped total and a degraded detail are told", async
   page.faults = page.faults.filter((f) => !f.includes("400"));
   await page.goto(`${node.url}/ui/positions/1/swapdex-v4/%zz`);
   await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+  await page.goto(`${node.url}/ui/positions?minValueUsd=abc`);
+  await page.getByText('minValueUsd "abc" is not').waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("400"));
   await page.goto(`${node.url}/ui/positions?limit=20&minValueUsd=1`);
   await rows(page);
   await page.getByText(/^20\+$|^21\+$|^40\+$/).waitFor();
