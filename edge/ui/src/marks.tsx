@@ -20,12 +20,19 @@ export function symbol(t: Token): string {
   return `\u2068${all.length > LONGEST_SYMBOL ? `${all.slice(0, LONGEST_SYMBOL).join("")}…` : all.join("")}\u2069`;
 }
 
+const SEEN_WHOLE = 8; // characters that no table cuts
+
+function Name({ of: t }: { of: Token }) {
+  const name = nameOf(t);
+  return <bdi data-tip={name.length > SEEN_WHOLE ? name : undefined}>{name}</bdi>;
+}
+
 export function Pair({ row, href }: { row: Position | PositionDetail | Pool | PoolDetail; href?: string }) {
   const name = (
     <>
-      <bdi>{nameOf(row.token0)}</bdi>
+      <Name of={row.token0} />
       <span class="slash">/</span>
-      <bdi>{nameOf(row.token1)}</bdi>
+      <Name of={row.token1} />
     </>
   );
   const risky = row.token0.risky || row.token1.risky;

@@ -57,6 +57,10 @@ for (const width of [360, 1280]) {
       assert.equal(await overflow(page), 0, `${path} scrolls sideways`);
       assert.deepEqual(await page.evaluate(spilt), [], path);
     }
+    // What is cut can be read whole.
+    const name = page.locator(".pair bdi").first();
+    await name.hover();
+    assert.equal(await page.locator(".tip").textContent(), await name.textContent());
     assert.deepEqual(page.faults, []);
     await page.context().close();
   });
