@@ -5,29 +5,31 @@ import { pace } from "./pace.js";
 import type { ChartRange, Tidemark } from "../../client/ts/src/index.js";
 
 export interface Asked<T> {
+  /** The last answer: until another question is answered, that of the one before. */
   answer: T | null;
   error: Error | null;
+  /** Whether the question that is asked now has been answered, or has failed. */
+  current: boolean;
   retry: () => void;
 }
 
 /** The answer to one question. `follow` names a chain whose generations it follows. */
 export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promise<T>, on: unknown[], follow?: number): Asked<T> {
-  const [answer, setAnswer] = useState<T | null>(null);
-  const [error, setError] = useState<Error | null>(null);
+  const [loaded, setLoaded] = useState<{ asked: string; answer: T | null; error: Error | null }>({ asked: "", answer: null, error: null });
   const [again, askAgain] = useState(0);
-  const using = useStore(key);
+  const asked = JSON.stringify([on, useStore(key)]);
   const turns = useTurns(useStore(health)?.chains.find((c) => c.chainId === follow)?.generation ?? null);
 
   useEffect(() => {
     const stop = new AbortController();
     ask(client(), stop.signal).then(
-      (got) => { setAnswer(got); setError(null); },
-      (failure) => { if (!stop.signal.aborted) setError(failure); },
+      (answer) => setLoaded({ asked, answer, error: null }),
+      (error) => { if (!stop.signal.aborted) setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error })); },
     );
     return () => stop.abort();
-  }, [...on, using, again, turns]);
+  }, [asked, again, turns]);
 
-  return { answer, error, retry: () => askAgain((n) => n + 1) };
+  return { ...loaded, current: loaded.asked === asked, retry: () => askAgain((n) => n + 1) };
 }
 
 /**

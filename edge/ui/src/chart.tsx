@@ -67,7 +67,7 @@ export function Chart(props: Props) {
   return (
     <figure class="chart">
       <figcaption>
-        <span class="title" data-tip={props.about}>{props.title}</span>
+        <span class="title" data-tip={props.about} tabIndex={props.about ? 0 : undefined}>{props.title}</span>
         <span class="readout-line" aria-live="off">
           {props.ohlc && ["O", "H", "L"].map((letter, k) => (
             <span key={letter}>{letter} <b>{props.format([props.ohlc!.open, props.ohlc!.high, props.ohlc!.low][k]![i] ?? null)}</b></span>

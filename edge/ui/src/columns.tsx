@@ -1,6 +1,7 @@
 // The columns of the rankings.
 import { compact, duration, integer, percent, price, short, sign, usd } from "./format.js";
 import { CAPPED, STILL_COUNTING, UNREALIZABLE, whyUnknown } from "./reasons.js";
+import { now } from "./node.js";
 import { Flag, Pair, RangeBar } from "./marks.js";
 import { ownerHref, poolHref, positionHref } from "./route.js";
 import type { Column, Value } from "./table.js";
@@ -125,7 +126,7 @@ export const poolColumns: Column<Pool>[] = [
   { id: "tx", head: "Events", number: true, from: "wide", about: "Swaps and liquidity changes since creation.", value: (p) => ({ text: compact(p.metrics.txCount), exact: String(p.metrics.txCount) }) },
   {
     id: "created", head: "Created", number: true, from: "wide", sorts: [{ name: "age", direction: "ascending" }],
-    value: (p) => ({ text: `${duration(Date.now() / 1000 - p.createdAtTimestamp).split(" ")[0]} ago`, exact: new Date(p.createdAtTimestamp * 1000).toISOString() }),
+    value: (p) => ({ text: `${duration(now() / 1000 - p.createdAtTimestamp).split(" ")[0]} ago`, exact: new Date(p.createdAtTimestamp * 1000).toISOString() }),
   },
 ];
 

@@ -1,3 +1,5 @@
+const COPIED = "Copied";
+
 /** Put text on the clipboard and say so on the button for a moment. */
 export async function copyFrom(button: HTMLElement, text: string) {
   try {
@@ -12,6 +14,7 @@ export async function copyFrom(button: HTMLElement, text: string) {
     area.remove();
   }
   const label = button.textContent;
-  button.textContent = "Copied";
+  if (label === COPIED) return; // of a moment ago: its timer goes on
+  button.textContent = COPIED;
   setTimeout(() => (button.textContent = label), 1200);
 }

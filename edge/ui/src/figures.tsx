@@ -20,7 +20,7 @@ export function Figure({ name, about, text, exact, tip, className, under }: {
   const said = [exact ?? "", tip ?? ""].filter((s) => s !== "").join("\n");
   return (
     <div>
-      <dt data-tip={about}>{name}</dt>
+      <dt>{about ? <span data-tip={about} tabIndex={0}>{name}</span> : name}</dt>
       <dd class={className}>
         <span data-tip={said || undefined} tabIndex={tip ? 0 : undefined}>{text}</span>
         {under && <small>{under}</small>}

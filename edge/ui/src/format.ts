@@ -8,10 +8,13 @@ const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximum
 
 const signed = (value: number, text: string) => (value < 0 ? MINUS : "") + text;
 
+const LARGEST_SUFFIXED = 9.995e14; // what would need four digits before its T
+
 /** Three significant digits and a suffix: 66.4K, 1.43M, 931, 0.53. */
 export function compact(value: number): string {
   const abs = Math.abs(value);
   if (abs === 0) return "0";
+  if (abs >= LARGEST_SUFFIXED) return abs.toExponential(2).replace("e+", "e");
   for (const [size, suffix] of [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "K"]] as const) {
     if (abs >= size * 0.9995) return significant(abs / size) + suffix;
   }
@@ -33,7 +36,10 @@ export function usd(value: number | null): string {
 export function usdFull(value: number | null): string {
   if (value === null) return UNKNOWN;
   const abs = Math.abs(value);
-  return signed(value, abs < 1e7 ? `$${cents.format(abs)}` : abs < 1e9 ? `$${(abs / 1e6).toFixed(2)}M` : `$${(abs / 1e9).toFixed(2)}B`);
+  if (abs < 1e7) return signed(value, `$${cents.format(abs)}`);
+  if (abs < 1e9) return signed(value, `$${(abs / 1e6).toFixed(2)}M`);
+  if (abs < 1e12) return signed(value, `$${(abs / 1e9).toFixed(2)}B`);
+  return usd(value);
 }
 
 export function percent(value: number | null): string {

@@ -31,8 +31,16 @@ function Live() {
     const timer = setInterval(look, LOOK_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  if (index === null) return null;
+  if (index === null) return <Blank />;
   return index.preview ? <Top rows={index.preview.positions} /> : <Chains />;
+}
+
+function Blank() {
+  return (
+    <div class="blank" aria-busy="true">
+      {[60, 90, 80, 95, 85, 90].map((width, i) => <i key={i} style={{ width: `${width}%` }} />)}
+    </div>
+  );
 }
 
 function Age() {

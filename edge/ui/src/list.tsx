@@ -5,7 +5,7 @@ import { go, withQuery } from "./route.js";
 import { Filters, LIMITS, questionOf, sent, widest, type Question } from "./filters.js";
 import { Footnotes, poolColumns, positionColumns } from "./columns.js";
 import { Table, type Column } from "./table.js";
-import { Banners, Failure, KeyForm } from "./states.js";
+import { Banners, Failure, isRefused, KeyForm } from "./states.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { integer } from "./format.js";
 import { poolHref, positionHref } from "./route.js";
@@ -102,7 +102,7 @@ export function ListPage({ kind, query, fixed, embedded }: {
   // Until the new answer is there the old rows stay, dimmed; nothing jumps.
   const answer = loaded.answer;
   // A failure while rows are there leaves them: the banner tells of it.
-  const failed = loaded.error !== null && current && answer === null;
+  const failed = loaded.error !== null && current && (answer === null || isRefused(loaded.error));
 
   const shown: Shown = { path: `/v1/${kind}`, query: sent(q), method: kind, args: [] };
   return (
@@ -113,7 +113,7 @@ export function ListPage({ kind, query, fixed, embedded }: {
         {!embedded && <RequestButton />}
       </div>
       {!embedded && <AsRequest shown={shown} />}
-      <Banners flags={answer} />
+      <Banners flags={answer} error={current && !failed ? loaded.error : null} />
       {using === null ? (
         <KeyForm />
       ) : failed ? (

@@ -9,15 +9,30 @@ export function ChainMark({ id }: { id: number }) {
   return <span class="chain" data-tip={chain?.name ?? `Chain ${id}`}>{chain?.shortName ?? id}</span>;
 }
 
-/** A token's symbol is text from the chain: it may be missing, or written to deceive. */
-export const symbol = (t: Token) => t.symbol || short(t.address);
+/** A token's symbol is text from the chain: it may be missing, long, or written to deceive. */
+const nameOf = (t: Token) => t.symbol || short(t.address);
+
+const LONGEST_SYMBOL = 16; // characters, in a line of text
+
+/** A token's symbol in a line of text: cut, and isolated, so that its direction turns nothing else round. */
+export function symbol(t: Token): string {
+  const all = [...nameOf(t)];
+  return `\u2068${all.length > LONGEST_SYMBOL ? `${all.slice(0, LONGEST_SYMBOL).join("")}…` : all.join("")}\u2069`;
+}
+
+const SEEN_WHOLE = 8; // characters that no table cuts
+
+function Name({ of: t }: { of: Token }) {
+  const name = nameOf(t);
+  return <bdi data-tip={name.length > SEEN_WHOLE ? name : undefined}>{name}</bdi>;
+}
 
 export function Pair({ row, href }: { row: Position | PositionDetail | Pool | PoolDetail; href?: string }) {
   const name = (
     <>
-      <bdi>{symbol(row.token0)}</bdi>
+      <Name of={row.token0} />
       <span class="slash">/</span>
-      <bdi>{symbol(row.token1)}</bdi>
+      <Name of={row.token1} />
     </>
   );
   const risky = row.token0.risky || row.token1.risky;

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import { compact, date, integer, percent, price, short, usd, usdFull } from "./format.js";
 import { CAPPED, STILL_COUNTING, whyUnknown } from "./reasons.js";
 import { Pair, symbol } from "./marks.js";
-import { Banners, Failure, type Flags } from "./states.js";
+import { Banners, Failure, isRefused, type Flags } from "./states.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { rangeOf, useAnswer } from "./answer.js";
 import { days, Figure, Figures, Ranges, values } from "./figures.js";
@@ -19,15 +19,15 @@ export function PoolPage({ chain, id, query }: { chain: number; id: string; quer
   const fixed = useMemo(() => ({ poolId: id, chainId: String(chain), includeRisky: "true", minPoolTvl: "0" }), [id, chain]);
   const p = detail.answer;
 
-  if (!p) {
+  if (!p || isRefused(detail.error)) {
     return detail.error
       ? <div class="column"><Failure error={detail.error} retry={detail.retry} /></div>
-      : <div class="column loading" aria-busy="true"><i style={{ width: "240px" }} /><i style={{ width: "640px" }} /></div>;
+      : <div class="column loading" aria-busy="true"><h1 class="sr">Pool</h1><i style={{ width: "240px" }} /><i style={{ width: "640px" }} /></div>;
   }
   return (
     <>
       <article class="column">
-        <Banners flags={p as Flags} />
+        <Banners flags={p as Flags} error={detail.error} />
         <header class="head">
           <h1><Pair row={p} /></h1>
           <p class="sub">
@@ -40,7 +40,7 @@ export function PoolPage({ chain, id, query }: { chain: number; id: string; quer
         <AsRequest shown={shown} />
         <Summary p={p} />
         <div class="section-head"><h2>Over time</h2><Ranges value={range} /></div>
-        {charts.answer ? <Charts p={p} c={charts.answer} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
+        {charts.answer ? <Charts p={p} c={charts.answer} dimmed={!charts.current} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
       </article>
       <h2 class="wide">Positions</h2>
       <ListPage kind="positions" query={query} fixed={fixed} embedded />
@@ -54,7 +54,7 @@ function Summary({ p }: { p: PoolDetail }) {
   const capped = m.feeApr !== null && Math.abs(m.feeApr) >= 100_000;
   return (
     <Figures>
-      <Figure name="Price" text={price(m.currentPrice)} exact={m.currentPrice} under={<>{symbol(p.token1)} per {symbol(p.token0)}</>} />
+      <Figure name="Price" text={price(m.currentPrice)} exact={m.currentPrice} under={`${symbol(p.token1)} per ${symbol(p.token0)}`} />
       <Figure name="TVL" text={usdFull(m.tvlUsd)} exact={m.tvlUsd} tip={unknown(m.tvlUsd)} under={`tick ${p.currentTick}`} />
       <Figure name="Volume 24 h" text={usdFull(m.volumeUsd24h)} exact={m.volumeUsd24h} tip={unknown(m.volumeUsd24h)} under={<>{usd(m.volumeUsd7d)} in 7 d</>} />
       <Figure name="Fees 24 h" text={usdFull(m.feesUsd24h)} exact={m.feesUsd24h} tip={unknown(m.feesUsd24h)} under={<>{usd(m.feesUsd7d)} in 7 d</>} />
@@ -65,7 +65,7 @@ function Summary({ p }: { p: PoolDetail }) {
   );
 }
 
-function Charts({ p, c }: { p: PoolDetail; c: PoolCharts }) {
+function Charts({ p, c, dimmed }: { p: PoolDetail; c: PoolCharts; dimmed: boolean }) {
   const d = useMemo(() => ({
     x: c.poolPrice.map((o) => o.timestamp),
     price: { open: c.poolPrice.map((o) => o.open), high: c.poolPrice.map((o) => o.high), low: c.poolPrice.map((o) => o.low) },
@@ -77,7 +77,7 @@ function Charts({ p, c }: { p: PoolDetail; c: PoolCharts }) {
     apr: [{ label: "", values: values(c.poolSeries.feeApr) }],
   }), [c]);
   return (
-    <div class="plots">
+    <div class={dimmed ? "plots dimmed" : "plots"}>
       <Chart title={`Price, ${symbol(p.token1)} per ${symbol(p.token0)}`} about="Each day from low to high, with open and close."
         x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} />
       <Liquidity of={c.liquidityDistribution} token0={p.token0} token1={p.token1} height={180} />

@@ -3,7 +3,7 @@ import { amount, duration, integer, percent, price, priceAt, short, sign, time, 
 import { UNREALIZABLE, whyUnknown } from "./reasons.js";
 import { Flag, Pair, RangeBar, symbol } from "./marks.js";
 import { ownerHref, poolHref } from "./route.js";
-import { Banners, Failure, type Flags } from "./states.js";
+import { Banners, Failure, isRefused, type Flags } from "./states.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { rangeOf, useAnswer } from "./answer.js";
 import { days, Figure, Figures, Ranges, values } from "./figures.js";
@@ -21,14 +21,14 @@ export function PositionPage({ chain, id, query }: { chain: number; id: string; 
   const shown: Shown = { path, query: {}, method: "position", args: [chain, id] };
   const p = detail.answer;
 
-  if (!p) {
+  if (!p || isRefused(detail.error)) {
     return detail.error
       ? <div class="column"><Failure error={detail.error} retry={detail.retry} /></div>
-      : <div class="column loading" aria-busy="true"><Blank /></div>;
+      : <div class="column loading" aria-busy="true"><h1 class="sr">Position</h1><Blank /></div>;
   }
   return (
     <article class="column">
-      <Banners flags={p as Flags} />
+      <Banners flags={p as Flags} error={detail.error} />
       <header class="head">
         <h1><Pair row={p} /></h1>
         <p class="sub">
@@ -41,7 +41,7 @@ export function PositionPage({ chain, id, query }: { chain: number; id: string; 
       <RangeLine p={p} />
       <Amounts p={p} />
       <div class="section-head"><h2>Over time</h2><Ranges value={range} /></div>
-      {charts.answer ? <Charts p={p} c={charts.answer} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
+      {charts.answer ? <Charts p={p} c={charts.answer} dimmed={!charts.current} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
       <h2>Transactions</h2>
       <Transactions p={p} />
       <Explain chain={chain} id={id} />
@@ -76,7 +76,7 @@ function Summary({ p }: { p: PositionDetail }) {
 
 function RangeLine({ p }: { p: PositionDetail }) {
   const at = (tick: number) => price(priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18));
-  const per = <>{symbol(p.token1)} per {symbol(p.token0)}</>;
+  const per = `${symbol(p.token1)} per ${symbol(p.token0)}`;
   return (
     <p class="range-line">
       <span data-tip={`tick ${p.tickLower}`}>{at(p.tickLower)}</span>
@@ -116,7 +116,7 @@ function Amounts({ p }: { p: PositionDetail }) {
   );
 }
 
-function Charts({ p, c }: { p: PositionDetail; c: PositionCharts }) {
+function Charts({ p, c, dimmed }: { p: PositionDetail; c: PositionCharts; dimmed: boolean }) {
   const s = c.positionSeries;
   const at = (tick: number) => priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18);
   // Series are new arrays only with a new answer: charts are drawn anew then.
@@ -132,7 +132,7 @@ function Charts({ p, c }: { p: PositionDetail; c: PositionCharts }) {
     },
   }), [c]);
   return (
-    <div class="plots">
+    <div class={dimmed ? "plots dimmed" : "plots"}>
       <Chart title={`Price, ${symbol(p.token1)} per ${symbol(p.token0)}`} about="Each day from low to high, with open and close. The band is the position's range."
         x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} band={{ lower: at(p.tickLower), upper: at(p.tickUpper) }} />
       {d.own ? (

@@ -60,9 +60,9 @@ export function AsRequest({ shown }: { shown: Shown }) {
   const code = LANGUAGES[language](shown);
   return (
     <section id="request" class="request" aria-label="As a request">
-      <div class="tabs" role="tablist">
+      <div class="tabs" role="group" aria-label="Language">
         {(Object.keys(LANGUAGES) as Language[]).map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={name === language} onClick={() => choose(name)}>{name}</button>
+          <button key={name} type="button" aria-pressed={name === language} onClick={() => choose(name)}>{name}</button>
         ))}
         <button type="button" class="copy" onClick={(e) => void copyFrom(e.currentTarget, code)}>Copy</button>
       </div>

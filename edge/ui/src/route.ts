@@ -15,9 +15,18 @@ export function viewOf(url: URL): View {
   if (kind === "usage") return { page: "usage", query };
   if (kind === "owners" && chain) return { page: "owner", address: chain.toLowerCase(), query };
   if ((kind === "positions" || kind === "pools") && chain && id) {
-    return { page: kind === "positions" ? "position" : "pool", chain: Number(chain), id: decodeURIComponent(id), query };
+    return { page: kind === "positions" ? "position" : "pool", chain: Number(chain), id: decoded(id), query };
   }
   return { page: "unknown", query };
+}
+
+/** A part of a path. What is no encoding of anything stands for itself. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const view = new Store<View>(viewOf(new URL(location.href)));
@@ -27,12 +36,16 @@ addEventListener("popstate", refresh);
 
 /** Go to an address of the dashboard. `replace` leaves no entry to go back to. */
 export function go(href: string, replace = false) {
+  const from = location.pathname;
   if (replace) history.replaceState(null, "", href);
   else {
     history.pushState(null, "", href);
     scrollTo(0, 0);
   }
   refresh();
+
+  // What had the focus is gone with its view: reading goes on at the new one.
+  if (location.pathname !== from) document.getElementById("main")?.focus({ preventScroll: true });
 }
 
 /** The current address with some parameters changed; null removes one. */

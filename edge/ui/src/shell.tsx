@@ -1,6 +1,6 @@
 // What stands around every view: the name, where to go, and how fresh it is.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { chainOf, health, key, meta, now, offlineSince } from "./node.js";
 import { go, view, withQuery } from "./route.js";
@@ -54,11 +54,20 @@ function Search() {
   const pools = v.page === "pools" || v.page === "pool";
   const given = v.page === "pools" ? v.query.get("search") ?? "" : "";
   const [text, setText] = useState(given);
-  useEffect(() => setText(given), [given, v.page]);
+  const sent = useRef(given);
+  useEffect(() => setText(given), [v.page]);
+  useEffect(() => {
+    // What the field sent itself is in it already, and perhaps more by now.
+    if (given !== sent.current) setText(given);
+    sent.current = given;
+  }, [given]);
 
   useEffect(() => {
     if (v.page !== "pools" || text === given) return;
-    const timer = setTimeout(() => go(withQuery({ search: text || null }), true), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => {
+      sent.current = text;
+      go(withQuery({ search: text || null }), true);
+    }, TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
 
@@ -66,7 +75,8 @@ function Search() {
     event.preventDefault();
     const word = text.trim().toLowerCase();
     if (word === "" || v.page === "pools") return;
-    if (/^0x[0-9a-f]{40}$/.test(word)) go(`/ui/owners/${word}`);
+    if (pools) go(`/ui/pools?search=${encodeURIComponent(word)}`);
+    else if (/^0x[0-9a-f]{40}$/.test(word)) go(`/ui/owners/${word}`);
     else if (/^0x[0-9a-f]{64}$/.test(word)) go(`/ui/positions?poolId=${word}&status=all&minPoolTvl=0&includeRisky=true`);
     else if (/^\d+$/.test(word)) go(`/ui/positions?positionId=${word}&status=all&minPoolTvl=0&includeRisky=true`);
     else go(`/ui/pools?search=${encodeURIComponent(word)}`);

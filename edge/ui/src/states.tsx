@@ -12,14 +12,15 @@ export interface Flags {
   missingChains?: number[];
 }
 
-/** The honesty flags of an answer, in words. */
-export function Banners({ flags }: { flags: Flags | null }) {
+/** The honesty flags of an answer in words, and why there is no newer one. */
+export function Banners({ flags, error = null }: { flags: Flags | null; error?: Error | null }) {
   const offline = useStore(offlineSince);
   const names = flags?.missingChains?.map((id) => chainOf(id)?.name ?? `chain ${id}`).join(" and ");
   const since = flags?.dataAsOf ? Date.parse(flags.dataAsOf) / 1000 : 0;
   return (
     <div role="status">
       {offline !== null && <p class="banner"><b>Offline.</b> The node has not answered since {time(offline / 1000)}. What you see is what it said last.</p>}
+      {offline === null && flags && error && <p class="banner"><b>Not refreshed.</b> {explain(error).join(". ")}</p>}
       {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: its rows and its count are left out. Such an answer is free.</p>}
       {flags?.stale && <p class="banner"><b>Stale.</b> This was current at {time(since)}, {ago(now() / 1000 - since)}.</p>}
     </div>
@@ -43,6 +44,9 @@ export function KeyForm({ wrong }: { wrong?: string | undefined }) {
   );
 }
 
+/** Whether a failure takes the place of what was shown before: nothing is without a key that is accepted. */
+export const isRefused = (error: Error | null) => error instanceof Unauthorized || error instanceof Forbidden;
+
 /** A failure in place of the rows: what happened, and what can be done. */
 export function Failure({ error, retry }: { error: Error; retry: () => void }) {
   if (error instanceof Unauthorized) return <KeyForm wrong={`The node says: ${error.message}.`} />;
@@ -65,7 +69,7 @@ function explain(error: Error): [string, string] {
     return ["The month's units are spent", `They come back in ${duration(error.retryAfter ?? 0)}, on ${time(at)}. A larger plan is effective at once.`];
   }
   if (error instanceof RateLimited) return ["Too many requests a second", `Another is admitted in ${error.retryAfter ?? 1} s.`];
-  if (error instanceof BadRequest) return ["The node refused the question", sentence(error.message)];
+  if (error instanceof BadRequest) return ["The node refused the question", `${error.message}.`]; // it begins with a parameter's name
   if (error instanceof NotFound) return ["There is no such thing", sentence(error.message)];
   if (error instanceof Unavailable) return ["Not available now", sentence(error.message)];
   if (error instanceof Unreachable) return ["The node does not answer", "The page tries again as soon as it does."];

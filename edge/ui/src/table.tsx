@@ -82,7 +82,7 @@ function Head<R>({ column: c, sort, sortHref }: { column: Column<R>; sort: strin
   const now = c.sorts?.findIndex((s) => s.name === sort) ?? -1;
   const sorted = now >= 0;
   const content = !c.sorts ? (
-    c.about ? <span data-tip={c.about}>{c.head}</span> : c.head
+    c.about ? <span data-tip={c.about} tabIndex={0}>{c.head}</span> : c.head
   ) : (
     <a href={sortHref(c.sorts[(now + 1) % c.sorts.length]!.name)} data-tip={c.about} draggable={false}>
       {c.head}

@@ -5,6 +5,9 @@ import { Failure } from "./states.js";
 import { Figure, Figures } from "./figures.js";
 import { AsRequest, RequestButton } from "./request.js";
 
+/** A path that may be broken behind its slashes. */
+const broken = (path: string) => path.split("/").flatMap((part, i) => (i === 0 ? [part] : ["/", <wbr key={i} />, part]));
+
 /** What the key's account has used this month. */
 export function UsagePage() {
   const { answer: u, error, retry } = useAnswer((api, signal) => api.usage({ signal }), []);
@@ -23,7 +26,7 @@ export function UsagePage() {
       <table class="plain-table">
         <thead><tr><th scope="col">Route</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Units</th></tr></thead>
         <tbody>
-          {u.routes.map((r) => <tr key={r.path}><th scope="row"><code>{r.path}</code></th><td class="number">{integer(r.requests)}</td><td class="number">{integer(r.units)}</td></tr>)}
+          {u.routes.map((r) => <tr key={r.path}><th scope="row"><code>{broken(r.path)}</code></th><td class="number">{integer(r.requests)}</td><td class="number">{integer(r.units)}</td></tr>)}
         </tbody>
       </table>
     </article>

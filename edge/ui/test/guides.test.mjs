@@ -106,6 +106,14 @@ test("failures of a node are types", async () => {
   await assert.rejects(new lib.Tidemark({ url: "http://127.0.0.1:1", attempts: 1 }).health(), lib.Unreachable);
   const stop = AbortSignal.abort();
   await assert.rejects(api.pools({}, { signal: stop }), { name: "AbortError" });
+  assert.equal((await new lib.Tidemark({ url: `${node.url}/` }).chains()).length, 3); // a slash at the end is no other address
+
+  // A page of something in between is no answer of a node.
+  const between = createServer((_, response) => response.end("<h1>Welcome</h1>"));
+  await new Promise((ready) => between.listen(0, "127.0.0.1", ready));
+  const away = new lib.Tidemark({ url: `http://127.0.0.1:${between.address().port}` });
+  await assert.rejects(away.pools(), (e) => e instanceof lib.TidemarkError && e.status === 200);
+  between.close();
 });
 
 test("what a retry can cure is tried again after Retry-After, anything else once", async () => {

@@ -219,6 +219,7 @@ test("the keyboard does everything", async () => {
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /\/ui\/positions\/\d+\//.test(location.pathname));
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
   assert.ok(keys.length === 20);
 
   // Tab alone reaches the first row too.
@@ -300,7 +301,7 @@ test("a pool shows its charts and positions, an owner totals and positions", asy
   await page.goto(`${node.url}/ui/usage`);
   await page.getByText("Units used").waitFor();
   await page.getByRole("button", { name: "As a request" }).click();
-  await page.getByRole("tab", { name: "Go", exact: true }).click();
+  await page.getByRole("button", { name: "Go", exact: true }).click();
   assert.match(await page.locator("#request code").innerText(), /api\.Usage\(ctx\)$/);
   await page.goto(`${node.url}/ui/nothing`);
   await page.getByText("There is no such page").waitFor();
@@ -349,9 +350,15 @@ test("what is copied is exact, and what is shown can be asked for", async () => 
   const answer = JSON.parse(execFileSync("bash", ["-c", curl.replace("curl", "curl -sS")], { encoding: "utf8", env: { ...process.env, KEY: node.key } }));
   assert.equal(answer.positions.length, 20);
   for (const [language, has] of [["TypeScript", 'api.positions({ sort: "pnl", limit: 20 })'], ["Go", 'api.Positions(ctx, tidemark.PositionsQuery{Sort: "pnl", Limit: 20})']]) {
-    await page.getByRole("tab", { name: language }).click();
+    await page.getByRole("button", { name: language, exact: true }).click();
     assert.ok((await page.locator("#request pre").innerText()).includes(has));
   }
+
+  // The button says so for a moment, however often it is pressed.
+  const copy = page.locator("#request .copy");
+  await copy.dblclick();
+  await page.waitForTimeout(2000);
+  assert.equal(await copy.innerText(), "Copy");
   await done(page);
 });
 
@@ -361,6 +368,23 @@ test("the front page shows a live ranking", async () => {
   assert.ok((await page.locator(".what pre").innerText()).includes(node.url));
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.getByRole("heading", { name: "Start", level: 1 }).waitFor();
+  await done(page);
+});
+
+test("a slow answer leaves a page that is drawn, named and still", async () => {
+  const page = await open(browser, node, "/docs");
+  let answer;
+  await page.route((url) => url.pathname === "/" || url.pathname.startsWith("/v1/"), async (route) => {
+    if (route.request().resourceType() === "fetch") await new Promise((done) => (answer = done));
+    await route.continue();
+  });
+  for (const path of ["/", positionPath(), poolPath(), "/ui/positions"]) {
+    await page.goto(node.url + path);
+    await page.locator('[aria-busy="true"]:not(.column:empty)').waitFor();
+    assert.deepEqual(await findings(page), [], path);
+  }
+  answer?.();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   await done(page);
 });
 

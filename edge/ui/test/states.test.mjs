@@ -81,10 +81,47 @@ test("a spent quota says when it comes back; too many a second goes on by itself
   await done(page);
 });
 
+test("a failure of a refresh is told above the rows; a key that is revoked is asked for again", async () => {
+  const node = await start({});
+  node.admin("accounts", "create", "passing", "--plan", "growth");
+  const key = node.issue("passing");
+  const page = await open(browser, node, "/ui/pools", { key, expected: [429, 401] });
+  const kept = (await rows(page)).length;
+  const spent = { error: "the quota of this month is spent", retryAfterSec: 777_600 };
+  await page.route("**/v1/pools*", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "777600", "Content-Type": "application/json" }, body: JSON.stringify(spent) }));
+  await page.mouse.move(5, 5);
+  await page.getByText("Not refreshed.").waitFor();
+  await page.getByText("They come back in 9d").waitFor();
+  assert.equal((await rows(page)).length, kept);
+  await page.unroute("**/v1/pools*");
+
+  node.admin("accounts", "suspend", "passing");
+  await page.getByRole("heading", { name: "That key was not accepted" }).waitFor();
+  await done(page);
+});
+
+test("charts of a time that cannot be had are not those of another", async () => {
+  const node = await start({});
+  const { positionId } = (await node.get("/v1/positions?chainId=1&limit=1")).body.positions[0];
+  const page = await open(browser, node, `/ui/positions/1/swapdex-v4/${positionId}`, { expected: [503] });
+  await page.locator(".plots .chart").first().waitFor();
+  await page.route("**/charts*", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "60" }, json: { error: "too much at once" } }));
+  await page.getByRole("link", { name: "90 d" }).click();
+  await page.getByRole("heading", { name: "Not available now" }).waitFor();
+  assert.equal(await page.locator(".plots .chart").count(), 0);
+  await done(page);
+});
+
 test("an unknown position, a capped total and a degraded detail are told", async () => {
   const node = await start({ TIDEMARK_LIMITS_TOTAL_CAP: "20", TIDEMARK_LIMITS_TRANSACTIONS_WAIT: "1ns" });
   const page = await open(browser, node, "/ui/positions/1/swapdex-v4/999999", { expected: [404] });
   await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("400"));
+  await page.goto(`${node.url}/ui/positions/1/swapdex-v4/%zz`);
+  await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+  await page.goto(`${node.url}/ui/positions?minValueUsd=abc`);
+  await page.getByText('minValueUsd "abc" is not').waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("400"));
   await page.goto(`${node.url}/ui/positions?limit=20&minValueUsd=1`);
   await rows(page);
   await page.getByText(/^20\+$|^21\+$|^40\+$/).waitFor();

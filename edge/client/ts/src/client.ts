@@ -85,7 +85,7 @@ export class Tidemark {
   readonly #options: Required<Pick<Options, "attempts" | "maxWait">> & Options;
 
   constructor(options: Options) {
-    this.#options = { attempts: 4, maxWait: 60, ...options };
+    this.#options = { attempts: 4, maxWait: 60, ...options, url: options.url.replace(/\/$/, "") };
   }
 
   /** One page of the ranking of positions. */
@@ -196,7 +196,7 @@ export class Tidemark {
   ): AsyncGenerator<T, void, void> {
     let generation = query.generation ?? "pin";
     for (let page = query.page ?? 1; ; page++) {
-      const answer = await this.#ask(path, { limit: LARGEST_PAGE, ...query, page, generation }, call, readObject);
+      const answer = await this.#ask(path, { limit: LARGEST_PAGE, ...query, page, generation }, call, readJSON);
       const body = answer.body as unknown as T;
       generation = answer.generation;
       yield body;
@@ -293,7 +293,7 @@ export class Tidemark {
 
   /** GET any path; parameters that are undefined are left out. */
   async get<T>(path: string, query: object = {}, call?: Call): Promise<T> {
-    return (await this.#ask(path, query, call, readObject)).body as T;
+    return (await this.#ask(path, query, call, readJSON)).body as T;
   }
 
   async #ask<T>(
@@ -336,7 +336,7 @@ export class Tidemark {
       answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
       body = answer.ok ? await read(answer) : await readObject(answer);
     } catch (cause) {
-      if (call.signal?.aborted) throw cause;
+      if (call.signal?.aborted || cause instanceof TidemarkError) throw cause;
       throw new Unreachable(`no answer from ${target}`, 0, null, null, { cause });
     }
     this.#options.onAnswer?.(metaOf(answer));
@@ -367,6 +367,15 @@ function place(kind: string, chainId: number, id: string): string {
 function encode(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+async function readJSON(answer: Response): Promise<unknown> {
+  const text = await answer.text();
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new TidemarkError("the answer is not JSON", answer.status, answer.headers.get("X-Request-Id"), null, { cause });
+  }
 }
 
 async function readObject(answer: Response): Promise<Failure> {
@@ -410,10 +419,15 @@ function metaOf(answer: Response): Meta {
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => {
+    const stop = () => {
       clearTimeout(timer);
-      reject(signal.reason);
-    }, { once: true });
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop); // a stream may wait often with one signal
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
   });
 }

@@ -1,0 +1,2 @@
+/* Tidemark, Apache-2.0. With preact and uPlot, both MIT: see /assets/licenses.txt */
+import{a as o}from"./chunk-3RXMHYVR.js";document.querySelector(".contents [aria-current]")?.scrollIntoView({block:"nearest",inline:"center"});for(let t of document.querySelectorAll("div.code")){let e=document.createElement("button");e.type="button",e.className="copy",e.textContent="Copy",e.addEventListener("click",()=>{o(e,t.querySelector("code").textContent)}),t.append(e)}
