@@ -3,6 +3,7 @@ package rankings
 import (
 	"math/bits"
 
+	"tidemark/rankings/ahead"
 	"tidemark/rankings/market"
 )
 
@@ -45,6 +46,51 @@ func (f *columnBuilder) marksOf(pools []uint32) (eight uint64) {
 // 56 + n, and no two others to one place.
 func gatherBits(bytes uint64) uint64 {
 	return bytes & 0x0101010101010101 * 0x0102040810204080 >> 56
+}
+
+// nextChunk is the chunk behind the current one, which was asked for, and its marks.
+type nextChunk struct {
+	first uint32
+	marks rowMarks
+}
+
+// askNext asks for what will be read of the next chunk's positions, if it continues prev's as
+// this one does: most of it is there when its turn comes. Of a million positions that all
+// moved it saves about a tenth of a refresh.
+func (f *columnBuilder) askNext(first uint32) {
+	end := min(first+market.ChunkLen, f.st.Positions.Len())
+	if first >= end || !f.continues(first, end) {
+		return
+	}
+
+	m, w := f.markRows(first, end), first/market.ChunkLen
+	f.next = nextChunk{first, m}
+	open := f.open.Words()[w]
+	in := f.prev.columns.inRange.Words()[w] & open & m.moved
+	ends := in
+	if f.told == nil {
+		ends |= m.ticked & (m.crossed | ^open) // as rangesOf and crossedOf have them
+	}
+	if ends == 0 {
+		return
+	}
+
+	chunk := f.st.Positions.Chunk(first)
+	for rest := ends; rest != 0; rest &= rest - 1 {
+		ahead.Line(&chunk[bits.TrailingZeros64(rest)].TickLower)
+	}
+	for rest := in; rest != 0; rest &= rest - 1 {
+		ahead.Line(&chunk[bits.TrailingZeros64(rest)].FeeGrowthInside1LastX128[3])
+	}
+}
+
+// takeMarks returns markRows of a chunk. Of one that was asked for they are known, unless rows
+// of it were written, which may be of other pools.
+func (f *columnBuilder) takeMarks(first, end uint32, written uint64) rowMarks {
+	if first > 0 && f.next.first == first && written == 0 {
+		return f.next.marks
+	}
+	return f.markRows(first, end)
 }
 
 // rangesOf returns the rows in range of a chunk that continues prev's; of those that were

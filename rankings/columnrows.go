@@ -125,7 +125,8 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
 	written := f.findWritten(first, end)
 	f.setSteady(first, written)
-	m := f.markRows(first, end)
+	m := f.takeMarks(first, end, written)
+	f.askNext(end)
 	open := f.open.Words()[w]
 	in := f.rangesOf(first, open, &m)
 	if written != 0 { // to find the chunk is a cache miss

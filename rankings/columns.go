@@ -91,6 +91,7 @@ type columnBuilder struct {
 	told              *hints        // nil: nothing is told against prev
 	ranker            *value.Ranker
 	metrics           value.Figures
+	next              nextChunk
 	pause             func()
 
 	place     uint32       // open positions before the current row

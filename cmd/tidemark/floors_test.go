@@ -16,7 +16,7 @@ const module = "tidemark/"
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
 	{
-		"rankings/clmath", "rankings/block", "rankings/texts", "storage/accounts", "storage/pace", "bench/report",
+		"rankings/ahead", "rankings/clmath", "rankings/block", "rankings/texts", "storage/accounts", "storage/pace", "bench/report",
 		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
