@@ -11,6 +11,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -194,11 +195,10 @@ type storeReader struct{ *storage.Store }
 
 func (r storeReader) Leaf(id market.ChainID, number uint64) ([]uint32, error) {
 	ids, err := r.Store.Leaf(id, number)
-	if errors.Is(err, storage.ErrNoLeaf) {
-		return nil, rankings.ErrLeafGone
+	if !errors.Is(err, block.ErrLeafGone) {
+		must(err)
 	}
-	must(err)
-	return ids, nil
+	return ids, err
 }
 
 // readable reports whether the first page of every order of a view can still be
@@ -209,7 +209,7 @@ func (n *node) readable(v *rankings.View) bool {
 		q.Sort = rankings.PositionSort(sort)
 		search, err := rankings.SearchPositions([]*rankings.View{v}, &q)
 		must(err)
-		if _, err = search.Page(storeReader{n.store}, 0, 20); errors.Is(err, rankings.ErrLeafGone) {
+		if _, err = search.Page(storeReader{n.store}, 0, 20); errors.Is(err, block.ErrLeafGone) {
 			return false
 		}
 		must(err)

@@ -297,12 +297,12 @@ func (s *shelf) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	s.reads++
 	b, there := s.leaves[shelfKey(chain, number)]
 	if !there {
-		return nil, rankings.ErrLeafGone
+		return nil, block.ErrLeafGone
 	}
 	return block.DecodeLeaf(b, nil, func(base uint64) ([]uint32, error) {
 		b, there := s.leaves[shelfKey(chain, base)]
 		if !there {
-			return nil, rankings.ErrLeafGone
+			return nil, block.ErrLeafGone
 		}
 		return block.DecodeLeaf(b, nil, nil)
 	})

@@ -140,7 +140,7 @@ func TestFollowRefusals(t *testing.T) {
 	rows := w.positions.Len()
 	leaf(fmt.Sprintf("leaf 0 has row %d; the table has %d rows", rows, rows), append(slices.Clone(ids[:len(ids)-1]), rows)...)
 	delete(w.shelf.leaves, key)
-	f(rankings.ErrLeafGone.Error(), w.directory)
+	f(block.ErrLeafGone.Error(), w.directory)
 	w.shelf.leaves[key] = kept
 	if _, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, nil, func() {}); err != nil {
 		t.Errorf("with all leaves: %v", err)

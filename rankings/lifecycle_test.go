@@ -115,7 +115,7 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 	first.Unpin()
 	w.change()
 	w.publish()
-	if err := read(first); !errors.Is(err, rankings.ErrLeafGone) {
+	if err := read(first); !errors.Is(err, block.ErrLeafGone) {
 		t.Fatalf("generation 2, not pinned, at generation %d: got %v", w.generation, err)
 	}
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 )
 
@@ -255,7 +256,7 @@ type losing struct {
 
 func (l *losing) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	if l.left--; l.left < 0 {
-		return nil, rankings.ErrLeafGone
+		return nil, block.ErrLeafGone
 	}
 	return l.shelf.Leaf(chain, number)
 }
@@ -287,7 +288,7 @@ func TestLostLeaves(t *testing.T) {
 				}
 				break
 			}
-			if !errors.Is(err, rankings.ErrLeafGone) {
+			if !errors.Is(err, block.ErrLeafGone) {
 				t.Fatalf("%+v: without leaf %d: %v", q, left+1, err)
 			}
 		}

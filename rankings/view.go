@@ -10,14 +10,10 @@ import (
 )
 
 // LeafReader returns the decoded ids of a leaf. They are shared: the caller must
-// not change them. The error for a deleted leaf is ErrLeafGone.
+// not change them. The error for a deleted leaf is block.ErrLeafGone.
 type LeafReader interface {
 	Leaf(chain market.ChainID, number uint64) ([]uint32, error)
 }
-
-// ErrLeafGone reports that a leaf was deleted, because the view is too old. The
-// caller should load the board again.
-var ErrLeafGone = errors.New("the leaf was deleted; its generation is too old")
 
 // ErrWarming reports a filter that needs columns. A restarted chain has none
 // until its records are loaded.

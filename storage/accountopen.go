@@ -205,11 +205,7 @@ func (a *Accounts) databaseFiles() (files []string, err error) {
 // directory. Its loss was accepted, but something may be recovered from them.
 func (a *Accounts) setAside(files []string) error {
 	aside := fmt.Sprintf("%s.lost-%d", a.dir, time.Now().Unix())
-	err := a.fs.MkdirAll(aside, 0o700)
-	for i := 0; i < len(files) && err == nil; i++ {
-		err = a.fs.Rename(a.fs.PathJoin(a.dir, files[i]), a.fs.PathJoin(aside, files[i]))
-	}
-	if err != nil {
+	if err := moveFiles(a.fs, files, a.dir, aside); err != nil {
 		return fmt.Errorf("cannot move what is left of accounts to %s: %w", aside, err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -323,7 +324,7 @@ func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
 	}
 
 	for number := range old.leaves {
-		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, block.ErrLeafGone) {
 			t.Errorf("leaf %d of a generation before gave %v", number, err)
 		}
 	}
@@ -362,7 +363,7 @@ func TestCommitDeletesWhatIsGone(t *testing.T) {
 	}
 
 	for _, number := range dead {
-		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, block.ErrLeafGone) {
 			t.Errorf("dead leaf %d gave %v", number, err)
 		}
 	}

@@ -81,9 +81,19 @@ func TestImportReplacesAChain(t *testing.T) {
 		t.Errorf("after an import the place is %q, %v", place, err)
 	}
 	closeTest(t, s)
+	if err := fs.MkdirAll("data/incoming-5/killed", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, openToRead(t, fs))
+	if left, err := fs.List("data/incoming-5"); err != nil || len(left) != 1 {
+		t.Errorf("a store that is only read changes what is left of an import: %q, %v", left, err)
+	}
 
 	if s, err = Open("data", testOptions(fs)); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := fs.Stat("data/incoming-5"); err == nil {
+		t.Error("a start leaves what a killed process received")
 	}
 	if r := s.Rollback(1); r != nil {
 		t.Errorf("an import looks like a loss: %s", r)

@@ -241,7 +241,7 @@ func filledPatch(next numbers) (p pricePatch) {
 func storedStats(next numbers) market.PoolStats {
 	s := filled[market.PoolStats](next)
 	s.TVLUsd, s.FeeAPR, s.CurrentPrice, s.Unpriced, s.Unrealizable = 0, 0, 0, false, false
-	s.Held = [2]float64{float64(next(1 << 60)), float64(next(1 << 60))}
+	s.Holdings = [2]float64{float64(next(1 << 60)), float64(next(1 << 60))}
 	return s
 }
 
@@ -263,8 +263,8 @@ func codeAllWindows(c *field.Coder, s *market.PoolStats) {
 		return
 	}
 	c.Buf = append(c.Buf, 1<<2)
-	c.USD("held0", &s.Held[0])
-	c.USD("held1", &s.Held[1])
+	c.USD("held0", &s.Holdings[0])
+	c.USD("held1", &s.Holdings[1])
 	codeWindows(c, s, false)
 }
 
@@ -279,7 +279,7 @@ func poolState(next numbers) market.Pool {
 // earlierStats are stats as rows of format 8 and earlier have them.
 func earlierStats(next numbers) market.PoolStats {
 	s := filled[market.PoolStats](next)
-	s.Held = [2]float64{market.Unknown, market.Unknown}
+	s.Holdings = [2]float64{market.Unknown, market.Unknown}
 	return s
 }
 

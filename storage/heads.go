@@ -193,15 +193,21 @@ func (h *headFile) write(a acknowledgedHead) error {
 	return nil
 }
 
-// open opens the file for writing, the first time.
-func (h *headFile) open() (err error) {
+// open opens the file for writing, the first time. A new file is there after a crash only
+// if its directory was synced.
+func (h *headFile) open() error {
 	if h.file != nil {
 		return nil
 	}
-	if h.file, err = h.fs.OpenReadWrite(h.path, vfs.WriteCategoryUnspecified); err != nil {
+	file, err := h.fs.OpenReadWrite(h.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
 		return err
 	}
-	return syncDir(h.fs, h.fs.PathDir(h.path))
+	if err := syncDir(h.fs, h.fs.PathDir(h.path)); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	h.file = file
+	return nil
 }
 
 func (h *headFile) close() error {

@@ -97,6 +97,31 @@ func TestFailedWritesAreReported(t *testing.T) {
 	must(errors.Join(h.close(), f.Close()))
 }
 
+// A file whose directory could not be synced is made durable by the next write.
+func TestHeadsOfAFailingDirectory(t *testing.T) {
+	disk, broken, failing := vfs.NewCrashableMem(), errors.New("broken"), true
+	h, err := openHeads(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if failing && op.Kind == errorfs.OpOpenDir {
+			return broken
+		}
+		return nil
+	})), "data")
+	must(err)
+
+	head := acknowledgedHead{chain: 1, sequence: 1}
+	if err := h.write(head); !errors.Is(err, broken) {
+		t.Errorf("a head in a directory that was not synced: %v", err)
+	}
+	failing = false
+	must(h.write(head))
+	again, err := openHeads(disk.CrashClone(vfs.CrashCloneCfg{}), "data")
+	must(err)
+	if got, ok := again.get(1); !ok || got != head {
+		t.Errorf("after a crash the head is %+v, %t; want %+v", got, ok, head)
+	}
+	must(h.close())
+}
+
 // The chain of a key has a length of 1 to 8 bytes, and a kind behind it.
 func TestParseChain(t *testing.T) {
 	f := func(key []byte, chain market.ChainID, rest int, ok bool) {

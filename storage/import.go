@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -71,6 +72,20 @@ func (s *Store) Receive(chain market.ChainID, from io.Reader) (in *Incoming, err
 
 // incomingName begins the names of the directories of imports.
 const incomingName = "incoming-"
+
+// removeIncoming removes the imports that an earlier process did not end. Nothing needs
+// them, so a failure only leaves less space.
+func (s *Store) removeIncoming() {
+	names, err := s.opts.fs.List(s.dir)
+	for _, name := range names {
+		if strings.HasPrefix(name, incomingName) {
+			err = errors.Join(err, s.opts.fs.RemoveAll(s.opts.fs.PathJoin(s.dir, name)))
+		}
+	}
+	if err != nil {
+		s.opts.Logger.Error("cannot remove what is left of imports", "store", s.dir, "error", err)
+	}
+}
 
 func (in *Incoming) readAll(from *bufio.Reader) error {
 	prefix := appendChain(nil, in.chain)
@@ -149,9 +164,9 @@ func (in *Incoming) add(key, value []byte) error {
 }
 
 func (in *Incoming) nextTable() error {
-	fs := in.options.FS // with pauses
-	path := fs.PathJoin(in.dir, fmt.Sprintf("%06d.sst", len(in.paths)))
-	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	fsys := in.options.FS // with pauses
+	path := fsys.PathJoin(in.dir, fmt.Sprintf("%06d.sst", len(in.paths)))
+	f, err := fsys.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -10,10 +9,6 @@ import (
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 )
-
-// ErrNoLeaf is the error of a leaf that was deleted after the reader took its
-// view.
-var ErrNoLeaf = errors.New("no such leaf")
 
 // Leaf returns the ids of a leaf.
 func (s *Store) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
@@ -137,7 +132,7 @@ func (s *Store) leafBytes(chain market.ChainID, number uint64, dst []byte) ([]by
 	case err != nil:
 		return dst, s.reportDamage(chain, fmt.Sprintf("leaf %d", number), err)
 	case !ok:
-		return dst, fmt.Errorf("cannot read leaf %d of chain %d: %w", number, chain, ErrNoLeaf)
+		return dst, fmt.Errorf("cannot read leaf %d of chain %d: %w", number, chain, block.ErrLeafGone)
 	}
 	return dst, nil
 }

@@ -15,11 +15,11 @@ import (
 var ErrLocked = errors.New("another process has it open; is a node running on it?")
 
 // lockDir keeps other processes out of a directory until the lock is closed.
-func lockDir(dir string, fs vfs.FS, readOnly bool) (*pebble.Lock, error) {
+func lockDir(dir string, fsys vfs.FS, readOnly bool) (*pebble.Lock, error) {
 	if readOnly {
-		fs = readOnlyLock{fs}
+		fsys = readOnlyLock{fsys}
 	}
-	lock, err := pebble.LockDirectory(dir, fs)
+	lock, err := pebble.LockDirectory(dir, fsys)
 	switch {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES) && !unwritable(err):
 		return nil, fmt.Errorf("cannot open store %s: %w", dir, ErrLocked)

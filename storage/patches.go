@@ -135,13 +135,12 @@ func stepOf(was, is *market.Price, factor float64) (step uint64, ok bool) {
 	}
 
 	diff := int64(math.Float64bits(is.ExitUsd) - expectedExit(was.ExitUsd, factor))
-	step = uint64(diff<<1) ^ uint64(diff>>63)
+	step = field.Zigzag(diff)
 	return step + 1, step < 1<<(7*maxStepLen)-1
 }
 
 // applyStep brings a price to the one after a step.
 func applyStep(p *market.Price, step uint64, factor float64) {
-	step--
-	diff := uint64(int64(step>>1) ^ -int64(step&1))
-	p.ExitUsd = math.Float64frombits(expectedExit(p.ExitUsd, factor) + diff)
+	diff := field.Unzigzag(step - 1)
+	p.ExitUsd = math.Float64frombits(expectedExit(p.ExitUsd, factor) + uint64(diff))
 }

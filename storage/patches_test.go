@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
 )
@@ -144,6 +146,54 @@ func TestPatches(t *testing.T) {
 		t.Errorf("rows are taken away: rows written: %s", got)
 	}
 	r.holds()
+}
+
+// TestPatchesOnAFailingDisk: rows that could not be read because the disk failed once are
+// read the next time, whichever read it was that failed.
+func TestPatchesOnAFailingDisk(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	r := newPatchRig(t, s)
+	r.commit(nil)
+	for range patchTurns - 1 { // more than a block of the database holds
+		r.commit(r.moveNative(1.001))
+	}
+	s.opts.Tee = nil
+	must(s.Compact())
+	closeTest(t, s)
+	last := r.prices.Len() - 1
+	want := *r.prices.At(last)
+
+	failed := 0
+	for n := int64(0); ; n++ {
+		var operations atomic.Int64
+		var reading atomic.Bool
+		s := openTest(t, failingOn(disk, n, &operations, func(op errorfs.Op) bool {
+			return reading.Load() && op.Kind == errorfs.OpFileReadAt
+		}))
+		cut, err := s.Restore(1)
+		must(err)
+
+		read := func() (got market.Price, err error) {
+			defer catchDamage(&err)
+			return *cut.State.Prices.At(last), nil
+		}
+		reading.Store(true)
+		if _, err := read(); err != nil {
+			failed++
+		}
+		reached := operations.Swap(afterStart) > n
+		if got, err := read(); err != nil || got != want {
+			t.Errorf("after read %d failed: %+v, %v; want %+v", n, got, err, want)
+		}
+		closeTest(t, s)
+		if !reached {
+			break
+		}
+	}
+	if failed < 2 {
+		t.Errorf("%d reads failed; want that of a row and that of patches", failed)
+	}
 }
 
 // TestSteps: a step leads from one price to the next, to the bit, and nothing but the yield

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"tidemark/rankings/field"
 	"tidemark/rankings/market"
@@ -180,23 +180,26 @@ func decodePatch(key, value []byte, commit uint64) (p pricePatch, err error) {
 }
 
 // pricePatcher applies the patches of a cut to chunks of rows. It reads them when the first
-// chunk is read.
+// chunk is read, and again if they could not be read: an error of the disk may pass.
 func pricePatcher(f rowReader) func(first uint32, rows []market.Price) error {
 	type read struct {
 		patches []pricePatch
 		commit  uint64
 	}
-	load := sync.OnceValues(func() (read, error) {
-		patches, commit, err := f.s.readPatches(f.chain)
-		return read{patches, commit}, err
-	})
+	var kept atomic.Pointer[read]
 
 	return func(first uint32, rows []market.Price) error {
-		r, err := load()
-		if err == nil {
-			patchChunk(r.patches, r.commit, first/market.ChunkLen, rows)
+		r := kept.Load()
+		if r == nil {
+			patches, commit, err := f.s.readPatches(f.chain)
+			if err != nil {
+				return err
+			}
+			r = &read{patches, commit}
+			kept.Store(r)
 		}
-		return err
+		patchChunk(r.patches, r.commit, first/market.ChunkLen, rows)
+		return nil
 	}
 }
 

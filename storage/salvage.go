@@ -3,9 +3,11 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Market data can be built again from the feed, so a damaged file never keeps a node
@@ -82,17 +84,41 @@ func (s *Store) setAside(aside string, selects func(name string) bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot list %s: %w", s.dir, err)
 	}
-	if err := s.fs.MkdirAll(aside, 0o700); err != nil {
-		return fmt.Errorf("cannot make %s: %w", aside, err)
+	names = slices.DeleteFunc(names, func(name string) bool { return !selects(name) })
+	if err := moveFiles(s.fs, names, s.dir, aside); err != nil {
+		return fmt.Errorf("cannot set files of store %s aside: %w", s.dir, err)
+	}
+	return nil
+}
+
+// moveFiles moves files to another directory. After a crash none of them is in neither: the
+// names in the new directory are durable before the old one loses them.
+func moveFiles(fsys vfs.FS, names []string, from, to string) error {
+	if err := makeAside(fsys, to); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := fsys.Rename(fsys.PathJoin(from, name), fsys.PathJoin(to, name)); err != nil {
+			return fmt.Errorf("cannot move %s to %s: %w", name, to, err)
+		}
 	}
 
-	for _, name := range names {
-		if !selects(name) {
-			continue
-		}
-		if err := s.fs.Rename(s.fs.PathJoin(s.dir, name), s.fs.PathJoin(aside, name)); err != nil {
-			return fmt.Errorf("cannot set %s aside: %w", name, err)
-		}
+	err := syncDir(fsys, to)
+	if err == nil {
+		err = syncDir(fsys, from)
 	}
-	return errors.Join(syncDir(s.fs, s.dir), syncDir(s.fs, aside))
+	return err
+}
+
+// makeAside makes a directory for files that are set aside, so that it is there after a
+// crash.
+func makeAside(fsys vfs.FS, dir string) error {
+	err := fsys.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = syncDir(fsys, fsys.PathDir(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make %s: %w", dir, err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
 )
@@ -54,6 +55,58 @@ func flipTables(t *testing.T, fs vfs.FS, want []byte) {
 		if at := bytes.Index(content, want); at >= 0 && strings.HasSuffix(name, ".sst") {
 			flipBitAt(t, fs, "data/"+name, int64(at), 1)
 		}
+	}
+}
+
+// Whenever the machine stops, files that are set aside are in one of the two directories.
+func TestSetAsideSurvivesACrash(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	must(disk.MkdirAll("data", 0o700))
+	names := []string{"1.log", "2.log"}
+	for _, name := range names {
+		must(replaceFile(disk, "data/"+name, []byte("x")))
+	}
+	must(syncDir(disk, ""))
+
+	crashes := 0
+	check := func(errorfs.Op) error {
+		crashes++
+		crashed := disk.CrashClone(vfs.CrashCloneCfg{})
+		for _, name := range names {
+			_, before := crashed.Stat("data/" + name)
+			_, after := crashed.Stat("aside/" + name)
+			if before != nil && after != nil {
+				t.Errorf("%s is gone after a crash before operation %d", name, crashes)
+			}
+		}
+		return nil
+	}
+	must(moveFiles(errorfs.Wrap(disk, errorfs.InjectorFunc(check)), names, "data", "aside"))
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
+	if left, err := crashed.List("aside"); err != nil || len(left) != len(names) || crashes < 5 {
+		t.Errorf("%v, %v are set aside after %d crashes; want %v", left, err, crashes, names)
+	}
+
+	disk = usedAccounts(t, true)
+	table := ""
+	for _, path := range filesOf(t, disk) {
+		switch {
+		case strings.Contains(path, "marker.manifest"):
+			must(disk.RemoveAll(path))
+		case strings.HasSuffix(path, ".sst"):
+			table = strings.TrimPrefix(path, "accounts/")
+		}
+	}
+	o := quietAccounts(disk)
+	o.AcceptLost = true
+	a, err := OpenAccounts("accounts", o)
+	must(errors.Join(err, a.Close()))
+	crashed = disk.CrashClone(vfs.CrashCloneCfg{})
+	aside := slices.DeleteFunc(listSorted(crashed, ""), func(name string) bool {
+		return !strings.HasPrefix(name, "accounts.lost-")
+	})
+	if len(aside) != 1 || !slices.Contains(listSorted(crashed, aside[0]), table) {
+		t.Errorf("table %q of lost accounts is not in %v after a crash", table, aside)
 	}
 }
 

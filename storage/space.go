@@ -31,9 +31,9 @@ type Guard struct {
 // ballastName is the name of the ballast file.
 const ballastName = "BALLAST"
 
-func newGuard(fs vfs.FS, dir string, o *Options) *Guard {
+func newGuard(fsys vfs.FS, dir string, o *Options) *Guard {
 	g := &Guard{
-		fs: fs, dir: dir, path: fs.PathJoin(dir, ballastName),
+		fs: fsys, dir: dir, path: fsys.PathJoin(dir, ballastName),
 		ballast: max(o.BallastBytes, 0), min: o.MinFreeBytes,
 	}
 	if o.ReadOnly {

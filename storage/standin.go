@@ -130,7 +130,7 @@ func (s *Store) addStandIn(aside, number, what string, size int64) error {
 
 // keepAside gives what there is of a table a second name in another directory.
 func (s *Store) keepAside(aside, table string) error {
-	if err := s.fs.MkdirAll(aside, 0o700); err != nil {
+	if err := makeAside(s.fs, aside); err != nil {
 		return err
 	}
 	err := vfs.LinkOrCopy(s.fs, s.fs.PathJoin(s.dir, table), s.fs.PathJoin(aside, table))

@@ -18,7 +18,7 @@ import (
 // program that publishes writes them anew. Those of formats 9 and 10 have every window.
 func codeStats(c *field.Coder, s *market.PoolStats) {
 	// Without the marks, the flags are those of an earlier format.
-	held := !c.Read && market.Known(s.Held[0])
+	held := !c.Read && market.Known(s.Holdings[0])
 	fewer := held
 	unpriced, unrealizable := !held && s.Unpriced, !held && s.Unrealizable
 	c.Flags("flags", &unpriced, &unrealizable, &held, &fewer)
@@ -27,15 +27,15 @@ func codeStats(c *field.Coder, s *market.PoolStats) {
 	if !held {
 		if c.Read {
 			s.Unpriced, s.Unrealizable = unpriced, unrealizable
-			s.Held = [2]float64{market.Unknown, market.Unknown}
+			s.Holdings = [2]float64{market.Unknown, market.Unknown}
 		}
 		codeEarlierStats(c, s)
 		return
 	}
 
-	c.USD("held0", &s.Held[0])
-	c.USD("held1", &s.Held[1])
-	c.Require("held1", market.Known(s.Held[0]) && market.Known(s.Held[1]))
+	c.USD("held0", &s.Holdings[0])
+	c.USD("held1", &s.Holdings[1])
+	c.Require("held1", market.Known(s.Holdings[0]) && market.Known(s.Holdings[1]))
 	codeWindows(c, s, fewer)
 }
 
@@ -119,7 +119,7 @@ func anyKnown(usd [4]*float64) bool {
 // deriveStats computes what a row of stats is stored without. A pool that is missing is
 // left to the check of lengths.
 func deriveStats(st *market.State, pool uint32, s *market.PoolStats) {
-	if market.Known(s.Held[0]) && pool < st.Pools.Len() {
+	if market.Known(s.Holdings[0]) && pool < st.Pools.Len() {
 		value.Reprice(st, pool, s)
 	}
 }

@@ -72,6 +72,9 @@ func Open(dir string, opts Options) (*Store, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 
+	if !opts.ReadOnly {
+		s.removeIncoming()
+	}
 	s.tele.watch(s.db)
 	return s, nil
 }

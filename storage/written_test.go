@@ -306,8 +306,8 @@ func TestFlagsOfRecords(t *testing.T) {
 	f("anchor", price(market.Price{Anchor: true}), 1<<1)
 
 	stats := func(s market.PoolStats) byte {
-		s.Held = [2]float64{market.Unknown, market.Unknown}
-		return bit(encode(nil, &market.PoolStats{Held: s.Held}, codeStats), encode(nil, &s, codeStats))
+		s.Holdings = [2]float64{market.Unknown, market.Unknown}
+		return bit(encode(nil, &market.PoolStats{Holdings: s.Holdings}, codeStats), encode(nil, &s, codeStats))
 	}
 	f("unpriced", stats(market.PoolStats{Unpriced: true}), 1<<0)
 	f("unrealizable", stats(market.PoolStats{Unrealizable: true}), 1<<1)

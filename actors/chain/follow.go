@@ -226,7 +226,7 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	// Stats of an earlier format have no windows of an hour, or not what the pool holds.
 	c.due, c.pricer = make([]dueStats, st.Pools.Len()), value.Pricer{}
 	for i := range min(c.stats.Len(), st.Pools.Len()) {
-		if s := c.stats.At(i); !market.Known(s.VolumeUsd1h) || !market.Known(s.Held[0]) {
+		if s := c.stats.At(i); !market.Known(s.VolumeUsd1h) || !market.Known(s.Holdings[0]) {
 			c.due[i] = dueHeld
 		}
 	}

@@ -263,7 +263,7 @@ func TestStatsOfAnEarlierFormat(t *testing.T) {
 	unknown := value.Stats(&st, 0)
 	unknown.VolumeUsd1h = market.Unknown
 	*stats.Mut(3) = unknown
-	stats.Mut(4).Held = [2]float64{market.Unknown, market.Unknown}
+	stats.Mut(4).Holdings = [2]float64{market.Unknown, market.Unknown}
 	stats.Truncate(st.Pools.Len() - 1)
 	st.Stats = stats.Freeze()
 

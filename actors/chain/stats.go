@@ -120,7 +120,7 @@ func (c *Chain) statsOf(st *market.State, i uint32, due dueStats) market.PoolSta
 	case dueHeld:
 		return value.Stats(st, i)
 	case dueWindows:
-		return value.StatsOf(st, i, c.stats.At(i).Held)
+		return value.StatsOf(st, i, c.stats.At(i).Holdings)
 	}
 	stats := *c.stats.At(i)
 	value.Reprice(st, i, &stats)
@@ -132,7 +132,7 @@ func sameStats(a, b *market.PoolStats) bool { return sameMeasured(a, b) && a.Sam
 
 // sameMeasured reports whether what the pool holds and its windows are the same.
 func sameMeasured(a, b *market.PoolStats) bool {
-	return market.SameValue(a.Held[0], b.Held[0]) && market.SameValue(a.Held[1], b.Held[1]) &&
+	return market.SameValue(a.Holdings[0], b.Holdings[0]) && market.SameValue(a.Holdings[1], b.Holdings[1]) &&
 		market.SameValue(a.VolumeUsd1h, b.VolumeUsd1h) && market.SameValue(a.FeesUsd1h, b.FeesUsd1h) &&
 		market.SameValue(a.VolumeUsd24h, b.VolumeUsd24h) && market.SameValue(a.FeesUsd24h, b.FeesUsd24h) &&
 		market.SameValue(a.VolumeUsd7d, b.VolumeUsd7d) && market.SameValue(a.FeesUsd7d, b.FeesUsd7d) &&

@@ -263,7 +263,7 @@ func TestLeafCollision(t *testing.T) {
 	}
 	f := func(chain market.ChainID, number uint64) {
 		t.Helper()
-		if ids, err := c.Leaf(chain, number); !errors.Is(err, rankings.ErrLeafGone) {
+		if ids, err := c.Leaf(chain, number); !errors.Is(err, block.ErrLeafGone) {
 			t.Errorf("leaf %d of chain %d, which is not stored: got %v, %v", number, chain, ids, err)
 		}
 	}
@@ -348,7 +348,7 @@ func TestDamagedLeaf(t *testing.T) {
 	})
 	for range 2 {
 		ids, err := c.Leaf(1, damaged)
-		if c.leaves.Wait(); err == nil || errors.Is(err, rankings.ErrLeafGone) {
+		if c.leaves.Wait(); err == nil || errors.Is(err, block.ErrLeafGone) {
 			t.Errorf("a damaged leaf has the rows %v, %v", ids, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/value"
 )
 
@@ -179,7 +180,7 @@ func (e *Export) AppendRows(
 
 	page, cause := e.search.Page(p.leaves, e.next, min(n, e.Left()))
 	switch {
-	case errors.Is(cause, rankings.ErrLeafGone):
+	case errors.Is(cause, block.ErrLeafGone):
 		return dst, 0, errGone
 	case cause != nil:
 		return dst, 0, errUnreadable(cause)

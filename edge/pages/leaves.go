@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -58,9 +57,6 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 	ids, err := c.store.LeafFrom(chain, number, func(base uint64) ([]uint32, error) {
 		return c.base(chain, base)
 	})
-	if errors.Is(err, storage.ErrNoLeaf) {
-		return nil, rankings.ErrLeafGone
-	}
 	if err != nil {
 		return nil, err
 	}

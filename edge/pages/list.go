@@ -7,6 +7,7 @@ import (
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
@@ -52,7 +53,7 @@ func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 		if cause == nil {
 			return p.renderAndKeep(l, &sc, &f), nil
 		}
-		if !errors.Is(cause, rankings.ErrLeafGone) {
+		if !errors.Is(cause, block.ErrLeafGone) {
 			return Reply{}, listError(cause)
 		}
 

@@ -70,7 +70,7 @@ func (p published) Leaf(_ market.ChainID, number uint64) ([]uint32, error) {
 			return block.DecodeLeaf(l.Bytes, nil, nil)
 		}
 	}
-	return nil, rankings.ErrLeafGone
+	return nil, block.ErrLeafGone
 }
 
 // TestStoppedJobs checks that a count and a selection end after a step when the

@@ -47,13 +47,13 @@ func sampleDirectory() *Directory {
 }
 
 func TestGolden(t *testing.T) {
-	golden(t, "leaf", DumpLeaf(AppendLeaf(nil, []uint32{1000, 1003, 1001, 1007, 1000, 1002}), nil))
-	golden(t, "leaf-of-one", DumpLeaf(AppendLeaf(nil, []uint32{77}), nil))
-	golden(t, "leaf-wide", DumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5}), nil))
+	golden(t, "leaf", dumpLeaf(AppendLeaf(nil, []uint32{1000, 1003, 1001, 1007, 1000, 1002}), nil))
+	golden(t, "leaf-of-one", dumpLeaf(AppendLeaf(nil, []uint32{77}), nil))
+	golden(t, "leaf-wide", dumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5}), nil))
 	relative, b := sampleRelative()
-	golden(t, "leaf-relative", DumpLeaf(relative, b.read))
-	golden(t, "leaf-relative-2", DumpLeaf(oldRelative, b.read))
-	golden(t, "directory", DumpDirectory(sampleDirectory().Append(nil)))
+	golden(t, "leaf-relative", dumpLeaf(relative, b.read))
+	golden(t, "leaf-relative-2", dumpLeaf(oldRelative, b.read))
+	golden(t, "directory", dumpDirectory(sampleDirectory().Append(nil)))
 }
 
 func TestLeafRoundTrip(t *testing.T) {
@@ -306,7 +306,7 @@ func FuzzDecodeLeaf(f *testing.F) {
 		if again, err := DecodeLeaf(AppendLeaf(nil, ids), nil, nil); err != nil || !slices.Equal(again, ids) {
 			t.Fatalf("%x decodes to %v, which decodes to %v, %v", b, ids, again, err)
 		}
-		DumpLeaf(seal(bytes.Clone(b)), nil)
+		dumpLeaf(seal(bytes.Clone(b)), nil)
 	})
 }
 
@@ -333,7 +333,7 @@ func FuzzDecodeDirectory(f *testing.F) {
 		if !bytes.Equal(again, b) {
 			t.Fatalf("%x encodes to %x", b, again)
 		}
-		DumpDirectory(b)
+		dumpDirectory(b)
 	})
 }
 

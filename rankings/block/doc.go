@@ -8,7 +8,6 @@
 //	directory            which leaves an order has
 //	publication          what a generation adds to a store, and retires
 //	bitmap               a set of rows with rank and select, for default filters
-//	dump                 the bytes with their names, for the golden files
 //
 // A whole leaf (relative.go has the other kind, coded from earlier leaves):
 //

@@ -2,6 +2,7 @@ package block
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -90,6 +91,10 @@ func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 	}
 	return dst
 }
+
+// ErrLeafGone reports that a leaf was deleted, because the reader's view is too old. The
+// caller should load the board again.
+var ErrLeafGone = errors.New("the leaf was deleted; its generation is too old")
 
 // DecodeLeaf appends the ids of an encoded leaf to dst. bases reads those of a relative
 // leaf; with nil, only a whole leaf is decoded.

@@ -209,7 +209,7 @@ func FuzzDecodeRelative(f *testing.F) {
 		if len(ids) == 0 || len(ids) > MaxLeafRows {
 			t.Fatalf("%x decodes to %d rows", leaf, len(ids))
 		}
-		DumpLeaf(leaf, b.read)
+		dumpLeaf(leaf, b.read)
 	})
 }
 

@@ -167,6 +167,12 @@ func (r *Replay) addFee(total, fee *U256) {
 	r.Fees.Add(&r.Fees, fee)
 }
 
+// SwapFee returns the whole fee of a swap in pips, as the contracts combine the liquidity
+// providers' and the protocol's: the protocol's, and lp of the rest.
+func SwapFee(lp, protocol uint32) uint32 {
+	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/Pips)
+}
+
 // LPFee returns the liquidity providers' fee l of a swap, in pips, from the fee of
 // the swap and the protocol's fee p, which are at most Pips and below Pips. It is
 // the largest l with f(l) = p + l - floor(p * l / 10^6) <= fee.

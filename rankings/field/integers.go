@@ -58,12 +58,18 @@ func (c *Coder) U16(name string, v *uint16) {
 
 // I64 is a zigzag varint: 0, -1, 1, -2 are 0, 1, 2, 3.
 func (c *Coder) I64(name string, v *int64) {
-	x := uint64(*v)<<1 ^ uint64(*v>>63)
+	x := Zigzag(*v)
 	c.U64(name, &x)
 	if c.Read {
-		*v = int64(x>>1) ^ -int64(x&1)
+		*v = Unzigzag(x)
 	}
 }
+
+// Zigzag maps numbers near 0, of either sign, to small ones.
+func Zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
+
+// Unzigzag is the inverse of Zigzag.
+func Unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 // I32 is an I64 that fits 32 bits.
 func (c *Coder) I32(name string, v *int32) {

@@ -102,7 +102,7 @@ func (s *shadow) state() *market.State {
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
 			refs := &lists[t.Pool]
-			*refs = slices.Insert(*refs, countUpTo(*refs, t.Tick), market.TickRef{Tick: t.Tick, Slot: i})
+			*refs = slices.Insert(*refs, market.FirstAbove(*refs, t.Tick), market.TickRef{Tick: t.Tick, Slot: i})
 		}
 	}
 

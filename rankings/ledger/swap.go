@@ -85,8 +85,8 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 		return l.refuse("tick", e.Tick, fmt.Sprintf("%d to %d", clmath.MinTick, clmath.MaxTick-1))
 	case e.Fee > clmath.Pips || e.Fee < protocol && !nothing:
 		return l.refuse("fee", e.Fee, fmt.Sprintf("%d to %d", protocol, clmath.Pips))
-	case !p.IsDynamic() && !nothing && e.Fee != swapFee(p.Fee, protocol):
-		return l.refuse("fee", e.Fee, swapFee(p.Fee, protocol))
+	case !p.IsDynamic() && !nothing && e.Fee != clmath.SwapFee(p.Fee, protocol):
+		return l.refuse("fee", e.Fee, clmath.SwapFee(p.Fee, protocol))
 	}
 
 	// The price may equal that of the next tick: a falling price that stopped there.
@@ -99,19 +99,13 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 // priceRange describes the prices that a pool can have.
 var priceRange = fmt.Sprintf("%s to below %s", clmath.MinSqrtPrice.Dec(), clmath.MaxSqrtPrice.Dec())
 
-// swapFee returns the whole fee of a swap in pips, as the contracts combine the
-// liquidity providers' and the protocol's.
-func swapFee(lp, protocol uint32) uint32 {
-	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/clmath.Pips)
-}
-
 // replaySteps takes the full steps of the swap in l.replay, to every initialised
 // tick and every word edge up to the event's price. other is the fee growth of
 // the output token.
 func (l *Ledger) replaySteps(pool uint32, spacing int32, other *clmath.U256) {
 	r := &l.replay
 	refs := l.st.TickLists.At(pool)
-	k := countUpTo(refs, r.Tick)
+	k := market.FirstAbove(refs, r.Tick)
 	if r.Down {
 		k--
 	}

@@ -33,23 +33,9 @@ func (t *tickLists) truncate(n uint32) {
 	*t.live = t.Live()
 }
 
-// countUpTo returns how many refs have a tick at or below tick, which is also the
-// index of the first above it.
-func countUpTo(refs []market.TickRef, tick int32) int {
-	low, high := 0, len(refs)
-	for low < high {
-		if mid := int(uint(low+high) >> 1); refs[mid].Tick > tick {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return low
-}
-
 // findTick returns the record of an initialised tick.
 func findTick(refs []market.TickRef, tick int32) (slot uint32, ok bool) {
-	if k := countUpTo(refs, tick); k > 0 && refs[k-1].Tick == tick {
+	if k := market.FirstAbove(refs, tick); k > 0 && refs[k-1].Tick == tick {
 		return refs[k-1].Slot, true
 	}
 	return market.NoIndex, false
@@ -57,14 +43,14 @@ func findTick(refs []market.TickRef, tick int32) (slot uint32, ok bool) {
 
 // insert adds a tick that is not in the list.
 func (t *tickLists) insert(pool uint32, ref market.TickRef) {
-	k := countUpTo(t.live.At(pool), ref.Tick)
+	k := market.FirstAbove(t.live.At(pool), ref.Tick)
 	t.Replace(pool, k, k, ref)
 }
 
 // remove removes a tick, which must be in the list.
 func (t *tickLists) remove(pool uint32, tick int32) {
 	refs := t.live.At(pool)
-	k := countUpTo(refs, tick)
+	k := market.FirstAbove(refs, tick)
 	if k == 0 || refs[k-1].Tick != tick {
 		panic(fmt.Sprintf("BUG: tick %d is not in the list of pool %d", tick, pool))
 	}

@@ -167,9 +167,9 @@ type Minutes struct {
 // PoolStats is the USD statistics of a pool, computed for each generation by
 // package value.
 type PoolStats struct {
-	// Held is what the pool holds of its two tokens, in raw units and without fees.
+	// Holdings is what the pool holds of its two tokens, in raw units and without fees.
 	// Unknown in a store of an earlier format.
-	Held         [2]float64
+	Holdings     [2]float64
 	TVLUsd       float64
 	VolumeUsd1h  float64
 	VolumeUsd24h float64

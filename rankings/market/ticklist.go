@@ -8,6 +8,20 @@ type TickRef struct {
 	Slot uint32 // index of its record
 }
 
+// FirstAbove returns the index of the first ref above a tick, which is also how many are
+// at or below it.
+func FirstAbove(refs []TickRef, tick int32) int {
+	low, high := 0, len(refs)
+	for low < high {
+		if mid := int(uint(low+high) >> 1); refs[mid].Tick > tick {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
 // TickLists are the initialised ticks of every pool, ascending, shared without locks.
 //
 // Most pools have few ticks, and the garbage collector passes every pointer in each of

@@ -1,8 +1,6 @@
 package script
 
 import (
-	"sort"
-
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -26,7 +24,7 @@ func Trade(st *market.State, pool uint32, o Order) (e market.Swap, ok bool) {
 		fee = o.Fee
 	}
 
-	e = market.Swap{Pool: p.ID, Fee: swapFee(fee, clmath.ProtocolFeeOf(p.ProtocolFee, o.Down))}
+	e = market.Swap{Pool: p.ID, Fee: clmath.SwapFee(fee, clmath.ProtocolFeeOf(p.ProtocolFee, o.Down))}
 	if o.Amount.IsZero() || o.Limit.Lt(&p.SqrtPriceX96) != o.Down || o.Limit == p.SqrtPriceX96 ||
 		!o.ExactIn && e.Fee == clmath.Pips {
 		return e, false
@@ -99,7 +97,7 @@ func reachTick(st *market.State, p *market.Pool, tick int32, slot uint32, down b
 func nextStop(st *market.State, pool uint32, p *market.Pool, down bool) (stop int32, slot uint32) {
 	stop = clmath.WordEdge(p.Tick, p.TickSpacing, down)
 	refs := st.TickLists.At(pool)
-	k := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > p.Tick })
+	k := market.FirstAbove(refs, p.Tick)
 	if down {
 		k--
 	}
@@ -107,12 +105,6 @@ func nextStop(st *market.State, pool uint32, p *market.Pool, down bool) (stop in
 		return refs[k].Tick, refs[k].Slot
 	}
 	return stop, market.NoIndex
-}
-
-// swapFee returns the whole fee of a swap in pips: the protocol's, and lp of the
-// rest.
-func swapFee(lp, protocol uint32) uint32 {
-	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/clmath.Pips)
 }
 
 // swapperDelta returns the swapper's amount of one token; ok is false if it does

@@ -3,6 +3,7 @@ package texts
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -19,11 +20,21 @@ const (
 	maxBlocks = 1 << (32 - blockBits)
 )
 
+// MaxLen is how many bytes of an answer FromContract keeps, more than are ever shown. A
+// contract can return many times as much at little cost.
+const MaxLen = 1024
+
 // all has the texts of the process. Readers take no lock.
 var all = newSet()
 
-// New returns the Text of s.
+// New returns the Text of s, or none if there is no room for it.
 func New(s string) Text { return all.add(s) }
+
+// FromContract returns the Text of what a contract returned: of its first MaxLen bytes,
+// without those that are not UTF-8.
+func FromContract(answer []byte) Text {
+	return New(strings.ToValidUTF8(string(answer[:min(len(answer), MaxLen)]), ""))
+}
 
 // Get returns the text, and false if there is none.
 func (t Text) Get() (s string, ok bool) {
@@ -78,7 +89,9 @@ func (t *set) add(s string) Text {
 	if text != 0 {
 		return text // added meanwhile
 	}
-	text = t.keep(s)
+	if text = t.keep(s); text == 0 {
+		return 0
+	}
 	slot.Store(uint32(text))
 	if t.count++; 2*t.count > len(*t.table.Load()) {
 		t.grow()
@@ -98,22 +111,27 @@ func (t *set) find(s string, hash uint64) (Text, *atomic.Uint32) {
 	}
 }
 
-// keep copies a text into a block.
+// keep copies a text into a block. It returns 0 if there is no room.
 func (t *set) keep(s string) Text {
 	var length [binary.MaxVarintLen64]byte
 	width := binary.PutUvarint(length[:], uint64(len(s)))
 	text, room := t.take(width + len(s))
+	if room == nil {
+		return 0
+	}
+
 	copy(room, length[:width])
 	copy(room[width:], s)
 	return text
 }
 
-// take returns n bytes of a block. One that is longer than a block has a block to itself.
+// take returns n bytes of a block, or none if all numbers of blocks are in use. A text
+// that is longer than a block has a block to itself.
 func (t *set) take(n int) (Text, []byte) {
 	blocks := *t.blocks.Load()
 	if n > len(t.free) {
 		if len(blocks) == maxBlocks {
-			panic("BUG: the texts of tokens take more than 4 GB")
+			return 0, nil
 		}
 		t.free = make([]byte, max(n, blockLen))
 		blocks = append(blocks, t.free)

@@ -55,6 +55,43 @@ func TestNoText(t *testing.T) {
 	f(New("ETH"), "ETH", true)
 }
 
+// Of what a contract returned is kept what is UTF-8, up to a limit.
+func TestFromContract(t *testing.T) {
+	f := func(answer, want string) {
+		t.Helper()
+		if text := FromContract([]byte(answer)); text != New(want) {
+			t.Errorf("of %d bytes are kept %d; want %d", len(answer), len(text.String()), len(want))
+		}
+	}
+
+	most := strings.Repeat("x", MaxLen)
+	f("", "")
+	f("a\xffb", "ab")
+	f(most, most)
+	f(most+"x", most)
+	f(most[2:]+"é", most[2:]+"é")
+	f(most[1:]+"é", most[1:])
+	f(strings.Repeat(most, 700), most)
+}
+
+// When no block is left, a new text is none, and those of before stay.
+func TestNoRoom(t *testing.T) {
+	set := newSet()
+	eth := set.add("ETH")
+	blocks := append(*set.blocks.Load(), make([][]byte, maxBlocks-1)...)
+	set.blocks.Store(&blocks)
+	set.free = nil
+
+	for range 2 {
+		if text := set.add("USD"); text != 0 {
+			t.Errorf("a text for which there is no room is %d", text)
+		}
+	}
+	if set.add("ETH") != eth || set.at(eth) != "ETH" {
+		t.Error("a text of before is not the same any more")
+	}
+}
+
 // Texts that several add at once are the same for all.
 func TestTextsAtOnce(t *testing.T) {
 	const n, adders = 3000, 4

@@ -2,7 +2,6 @@ package value
 
 import (
 	"math"
-	"sort"
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
@@ -47,7 +46,7 @@ func virtualDepth(pool *market.Pool, side int, impact float64) (d depth) {
 func depthOf(st *market.State, index uint32, side int, impact float64) (d depth) {
 	pool := st.Pools.At(index)
 	refs := st.TickLists.At(index)
-	next := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > pool.Tick })
+	next := market.FirstAbove(refs, pool.Tick)
 	step := 1
 	if side == 0 {
 		next, step = next-1, -1

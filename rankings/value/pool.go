@@ -36,21 +36,16 @@ func Holdings(st *market.State, index uint32) (amount0, amount1 clmath.U256) {
 	return amount0, amount1
 }
 
-// Held returns Holdings as floats. They change with the pool and its ticks only, and to
-// add them up is most of what Stats costs.
-func Held(st *market.State, index uint32) [2]float64 {
-	amount0, amount1 := Holdings(st, index)
-	return [2]float64{approx(&amount0), approx(&amount1)}
-}
-
-// Stats returns the market of a pool at st.Prices.
+// Stats returns the market of a pool at st.Prices. Most of what it costs is to add up what
+// the pool holds, which changes with the pool and its ticks only.
 func Stats(st *market.State, index uint32) market.PoolStats {
-	return StatsOf(st, index, Held(st, index))
+	amount0, amount1 := Holdings(st, index)
+	return StatsOf(st, index, [2]float64{approx(&amount0), approx(&amount1)})
 }
 
-// StatsOf is Stats of a pool that holds so much.
-func StatsOf(st *market.State, index uint32, held [2]float64) market.PoolStats {
-	stats := market.PoolStats{Held: held}
+// StatsOf is Stats of a pool whose holdings are known.
+func StatsOf(st *market.State, index uint32, holdings [2]float64) market.PoolStats {
+	stats := market.PoolStats{Holdings: holdings}
 	sumWindows(st, st.Pools.At(index), &stats)
 	Reprice(st, index, &stats)
 	return stats
@@ -72,7 +67,7 @@ func Reprice(st *market.State, index uint32, stats *market.PoolStats) {
 	}
 
 	quotes := [2]Quote{quoteAt(st, pool.Currency0), quoteAt(st, pool.Currency1)}
-	tvl := TVLOf(st, pool, stats.Held, &quotes)
+	tvl := TVLOf(st, pool, stats.Holdings, &quotes)
 	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
 	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
 }

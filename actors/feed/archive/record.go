@@ -81,7 +81,8 @@ func walkToken(c *field.Coder, t *market.TokenMeta) {
 }
 
 // walkText is a length and the bytes. No text is a single 0; others have their
-// length plus one.
+// length plus one. A longer text than feeds keep is cut as they cut it, so that an
+// archive made elsewhere gives the ledger what the chain itself would.
 func walkText(c *field.Coder, name string, v *texts.Text) {
 	var n uint64
 	text, ok := v.Get()
@@ -102,7 +103,13 @@ func walkText(c *field.Coder, name string, v *texts.Text) {
 		c.Fail(name)
 		return
 	}
-	*v = texts.New(string(c.Take(name, int(n-1))))
+
+	raw := c.Take(name, int(n-1))
+	if len(raw) > texts.MaxLen {
+		*v = texts.FromContract(raw)
+		return
+	}
+	*v = texts.New(string(raw))
 }
 
 // walkBlock is what a block holds.

@@ -256,6 +256,8 @@ func TestMetadata(t *testing.T) {
 	f(`"name":"Alpha","symbol":"A","decimals":37`, a, 0, true, "")
 	f(`"name":null,"symbol":null,"decimals":null`, 0, 0, true, "")
 	f(`"name":"","symbol":"","decimals":0`, empty, 0, false, "")
+	f(`"name":"","symbol":"`+strings.Repeat("A", 100_000)+`","decimals":0`,
+		texts.New(strings.Repeat("A", texts.MaxLen)), 0, false, "")
 	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":1`, a, 6, false, "")
 	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":2`, 0, 0, false, "it is of chain 2, not of chain 1")
 	f(`"name":"Alpha","symbol":"A"`, 0, 0, false, "it has no column decimals")

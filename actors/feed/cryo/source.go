@@ -117,7 +117,7 @@ func textOf(c *cell) texts.Text {
 	if c.null {
 		return 0
 	}
-	return texts.New(strings.ToValidUTF8(string(c.bytes), ""))
+	return texts.FromContract(c.bytes)
 }
 
 func (s *Source) checkChain(c *cell) error {

@@ -12,6 +12,7 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 // headersOf are the headers of a chain's last blocks, as a node answers them.
@@ -500,7 +501,7 @@ func TestTexts(t *testing.T) {
 	f("TIDE"+strings.Repeat("\x00", 28), "TIDE")
 	f(strings.Repeat("T", 32), strings.Repeat("T", 32))
 	f(strings.Repeat("T", 31), "none")
-	f(word(32)+word(maxText+5)+strings.Repeat("a", maxText+5), strings.Repeat("a", maxText))
+	f(word(32)+word(texts.MaxLen+5)+strings.Repeat("a", texts.MaxLen+5), strings.Repeat("a", texts.MaxLen))
 	f(word(32)+word(3)+"a\xffb", "ab")
 	if text(nil) != 0 {
 		t.Error("no answer is a text")

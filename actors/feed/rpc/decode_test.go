@@ -8,6 +8,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/texts"
 )
 
 func decoder() *Feed {
@@ -236,7 +237,7 @@ func FuzzWire(f *testing.F) {
 		_ = json.Unmarshal(b, &r)
 		var answer hexBytes
 		if json.Unmarshal(b, &answer) == nil {
-			if s := text(&answer).String(); len(s) > maxText {
+			if s := text(&answer).String(); len(s) > texts.MaxLen {
 				t.Errorf("text of %d bytes", len(s))
 			}
 		}

@@ -10,14 +10,9 @@ import (
 	"tidemark/rankings/texts"
 )
 
-const (
-	// callGas bounds what a hostile token can make of an answer: memory costs
-	// gas, and this much buys about 700 kB.
-	callGas = 1_000_000
-	// maxText is how many bytes of a symbol or name are kept, more than are
-	// ever shown.
-	maxText = 1024
-)
+// callGas bounds what a hostile token can make of an answer: memory costs gas, and
+// this much buys about 700 kB.
+const callGas = 1_000_000
 
 // The functions that describe a token, by their selectors, and one that every
 // position manager answers.
@@ -117,7 +112,7 @@ func text(answer *hexBytes) texts.Text {
 		b = b[at+32:][:size]
 	}
 
-	return texts.New(strings.ToValidUTF8(string(b[:min(len(b), maxText)]), ""))
+	return texts.FromContract(b)
 }
 
 // callReverted reports whether err is how a contract's own code ended.

@@ -28,9 +28,9 @@ func (d *dumper) printField(n int, format string, args ...any) uint64 {
 	return v
 }
 
-// DumpLeaf returns an annotated dump of a leaf for people to read, or the error
+// dumpLeaf returns an annotated dump of a leaf for people to read, or the error
 // if it does not decode.
-func DumpLeaf(b []byte, bases BaseReader) string {
+func dumpLeaf(b []byte, bases BaseReader) string {
 	ids, err := DecodeLeaf(b, nil, bases)
 	if err != nil {
 		return err.Error() + "\n"
@@ -70,8 +70,8 @@ func (d *dumper) printCode() {
 	}
 }
 
-// DumpDirectory returns an annotated dump of a directory; see DumpLeaf.
-func DumpDirectory(b []byte) string {
+// dumpDirectory returns an annotated dump of a directory; see dumpLeaf.
+func dumpDirectory(b []byte) string {
 	directory, err := DecodeDirectory(b)
 	if err != nil {
 		return err.Error() + "\n"
