@@ -65,7 +65,7 @@ func errTooLiquid(asked *query.Estimate) error {
 // days, which takes a millisecond, a day of each before, and the positions of the pool.
 func (s *Pages) beginEstimate(
 	q *Question, st *market.State, first uint32, positions int,
-) (work, *render.Error) {
+) (admitted, *render.Error) {
 	today, hourly := market.DayOf(st.Now()), max(first, chart.HourlyFrom(st))
 	points := int(today-first) + 1 + positions/positionsPerPoint
 	if hourly <= today {
