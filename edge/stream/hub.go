@@ -78,7 +78,7 @@ func newHubMetrics(set *metrics.Set, open func() float64) hubMetrics {
 	}
 }
 
-// run polls the board and turns the wheel until nothing is watched any more.
+// run polls the board and turns the wheel until Poll returns false.
 func (h *Hub) run(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -95,13 +95,13 @@ func (h *Hub) run(ctx context.Context) {
 }
 
 // Poll tells the streams what was published since the last poll, and what the clock
-// says. It returns false when nothing is watched any more.
+// says. It returns false when there are no streams and nothing is watched any more.
 func (h *Hub) Poll(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follow()
 	h.turnWheel(now)
-	if h.index.empty() {
+	if h.open == 0 && h.index.empty() {
 		h.cancel, h.snapshot = nil, nil
 		h.rendered = newEventCache()
 		return false
