@@ -176,7 +176,8 @@ func (s *Pages) outside(
 
 	first, last := market.DayOf(step.Start(from)), market.DayOf(step.Start(to))
 	if step == chart.Daily {
-		return readSeries(s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last), chart.OutsideOfDay)
+		days := s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last)
+		return readSeries(days, chart.OutsideOfDay)
 	}
 
 	var written []chart.Outside

@@ -138,7 +138,9 @@ func (s *Pages) keptTicks(
 }
 
 // quotesAt reads what a pool's tokens were worth at a time, by the record of its hour.
-func (s *Pages) quotesAt(st *market.State, pool uint32, at int64) (worth [2]value.Quote, err error) {
+func (s *Pages) quotesAt(
+	st *market.State, pool uint32, at int64,
+) (worth [2]value.Quote, err error) {
 	p, hour := st.Pools.At(pool), market.HourOf(at)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
 		quotes, err := s.readQuotes(st, token, chart.Hourly, hour, hour)

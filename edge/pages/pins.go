@@ -151,10 +151,13 @@ func (p *pins) endAnswer(c *cut) {
 }
 
 // errReplaced reports that views were replaced on the board: try the newer ones.
-var errReplaced = render.Unavailable("rankings changed repeatedly while they were pinned", retryAfter)
+var errReplaced = render.Unavailable(
+	"rankings changed repeatedly while they were pinned", retryAfter)
 
 // addOrRenew makes a cut of views for a walk of an account, or renews the one that there is.
-func (p *pins) addOrRenew(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
+func (p *pins) addOrRenew(
+	account uint64, views []*rankings.View, now time.Time,
+) (*cut, *render.Error) {
 	i := slices.IndexFunc(p.cuts, func(c *cut) bool {
 		return slices.EqualFunc(c.views, views, isSameGeneration)
 	})
@@ -186,22 +189,15 @@ func (p *pins) renew(c *cut, made time.Time) {
 }
 
 // add makes a cut of views for accounts, in the place of another one if there is no room.
-func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*cut, *render.Error) {
+func (p *pins) add(
+	views []*rankings.View, now time.Time, accounts ...uint64,
+) (*cut, *render.Error) {
 	spare := -1
 	if len(p.cuts) >= p.limits.Load().Pins {
-		spare = slices.IndexFunc(p.cuts, func(c *cut) bool {
-			others := c.accounts
-			for _, account := range accounts {
-				if p.byAccount[account] == c {
-					others--
-				}
-			}
-			return c.answers == 0 && others == 0
-		})
-		if spare < 0 {
+		if spare = p.findSpare(accounts); spare < 0 {
 			p.refused.Inc()
-			return nil, render.Unavailable("as many generations as possible are pinned, by walks and by "+
-				"answers under way", max(p.nextEnd().Sub(now), retryAfter))
+			return nil, render.Unavailable("as many generations as possible are pinned, by walks "+
+				"and by answers under way", max(p.nextEnd().Sub(now), retryAfter))
 		}
 	}
 
@@ -224,6 +220,20 @@ func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*
 		p.timer = time.AfterFunc(p.limits.Load().Pin, p.sweep)
 	}
 	return c, nil
+}
+
+// findSpare returns the index of the oldest cut that is the pin of none but accounts and
+// that no answer is made from, or -1.
+func (p *pins) findSpare(accounts []uint64) int {
+	return slices.IndexFunc(p.cuts, func(c *cut) bool {
+		others := c.accounts
+		for _, account := range accounts {
+			if p.byAccount[account] == c {
+				others--
+			}
+		}
+		return c.answers == 0 && others == 0
+	})
 }
 
 // isLost reports whether the leaves of a view may be gone, if nobody has pinned it: with
@@ -334,12 +344,17 @@ func (c *cut) hasChainsOf(views []*rankings.View) bool {
 }
 
 func isSameGeneration(a, b *rankings.View) bool {
-	return a.State.Chain == b.State.Chain && a.Generation == b.Generation
+	return generationOf(a) == generationOf(b)
+}
+
+// generationOf returns the name of a view's generation.
+func generationOf(v *rankings.View) query.Generation {
+	return query.Generation{Chain: v.State.Chain, Number: v.Generation}
 }
 
 // areNamed reports whether named are the generations of views.
 func areNamed(views []*rankings.View, named []query.Generation) bool {
 	return slices.EqualFunc(views, named, func(v *rankings.View, g query.Generation) bool {
-		return v.State.Chain == g.Chain && v.Generation == g.Number
+		return generationOf(v) == g
 	})
 }

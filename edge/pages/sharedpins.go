@@ -136,7 +136,7 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 func (s *sharedPins) tell(c *cut, now time.Time, accounts ...uint64) {
 	w := &Walk{Accounts: accounts, Age: now.Sub(c.made)}
 	for _, v := range c.views {
-		w.Generations = append(w.Generations, query.Generation{Chain: v.State.Chain, Number: v.Generation})
+		w.Generations = append(w.Generations, generationOf(v))
 	}
 	c.told = now
 	s.tellWalk(w)
@@ -224,7 +224,7 @@ func (p *pins) restoreNamed(views []*rankings.View, named []query.Generation) []
 	views = slices.Clone(views)
 	for i, v := range views {
 		was := p.justReplaced(v.State.Chain)
-		if was != nil && slices.Contains(named, query.Generation{Chain: v.State.Chain, Number: was.Generation}) {
+		if was != nil && slices.Contains(named, generationOf(was)) {
 			views[i] = was
 		}
 	}
@@ -248,9 +248,15 @@ func (p *pins) awaitNamed(named []query.Generation) {
 	}
 	isComing := func(g query.Generation) bool {
 		c, ok := p.board.Load().Chain(g.Chain)
-		return ok && c.View != nil && c.View.Generation < g.Number && g.Number <= c.View.Generation+maxBehind
+		if !ok || c.View == nil {
+			return false
+		}
+		now := c.View.Generation
+		return now < g.Number && g.Number <= now+maxBehind
 	}
-	for end := time.Now().Add(awaitFor); slices.ContainsFunc(named, isComing) && time.Now().Before(end); {
+
+	end := time.Now().Add(awaitFor)
+	for slices.ContainsFunc(named, isComing) && time.Now().Before(end) {
 		time.Sleep(pollEvery)
 	}
 }

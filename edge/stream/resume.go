@@ -233,7 +233,8 @@ func (m *backlog) has(s *Stream, step *rankings.Step, at int) bool {
 		}
 	}
 	var room [maxKeys]key
-	return slices.ContainsFunc(keysOfChange(step, at, room[:0]), func(k key) bool { return m.keys[k] })
+	keys := keysOfChange(step, at, room[:0])
+	return slices.ContainsFunc(keys, func(k key) bool { return m.keys[k] })
 }
 
 // generationsAt returns the generations that were published after a step that has
