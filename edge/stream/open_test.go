@@ -338,3 +338,25 @@ func TestHubRuns(t *testing.T) {
 		a.Close()
 	})
 }
+
+// BenchmarkResume is a stream that comes back to a full log in which nothing concerns it.
+// Meanwhile the hub waits, and with it all other streams.
+func BenchmarkResume(b *testing.B) {
+	const steps = 7000
+	s := newStage(b)
+	s.begin()
+	s.open("a", "positions=1-1", "")
+	for range steps {
+		next := *s.at.view
+		next.Generation++
+		next.Changes = &rankings.Changes{Since: s.at.view.Generation, At: s.now.UnixMilli()}
+		s.at.view = &next
+		s.board.Publish(s.at.view)
+	}
+	s.poll()
+
+	owner := "owner=" + script.Person("alice").String()
+	for b.Loop() {
+		s.open("back", owner, "1:1,42161:1/0").Close()
+	}
+}
