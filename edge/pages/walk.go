@@ -41,7 +41,7 @@ func (p *Pages) release(sc *scope) {
 	}
 }
 
-// findCut returns the cut that a question asks for. The caller must release it.
+// findCut returns the cut that a question asks for. The caller must end the answer.
 func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error) {
 	p.pins.awaitNamed(q.Cut.Named)
 	for range maxLeafRetries {
