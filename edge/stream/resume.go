@@ -71,7 +71,7 @@ func (h *Hub) isNow(id *query.EventID) bool {
 // begin starts the hub's goroutine, if it is not running.
 func (h *Hub) begin() {
 	if h.snapshot != nil {
-		h.follow()
+		h.readBoard()
 		return
 	}
 
