@@ -235,7 +235,10 @@ func (c *conn) Close() error {
 // unread bytes is reset, and a client that is still sending may lose the answer.
 func (c *conn) linger() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	if err := c.Conn.SetReadDeadline(time.Now().Add(lingerTime)); err != nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever ends it: the connection is closed

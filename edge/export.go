@@ -123,7 +123,8 @@ func (e *export) sendRows(w *packer) error {
 		if err := e.reserve(&groups); err != nil {
 			return errors.New(err.Message)
 		}
-		out, rows, problem := e.rows.AppendRows(w.AvailableBuffer(), groups*accounts.RowsPerUnit, w.Ended())
+		most := groups * accounts.RowsPerUnit
+		out, rows, problem := e.rows.AppendRows(w.AvailableBuffer(), most, w.Ended())
 		if problem != nil {
 			return errors.New(problem.Message)
 		}
@@ -141,8 +142,8 @@ func (e *export) sendRows(w *packer) error {
 
 		// As many rows at once as one flush takes. A lease may have room for no more
 		// than MaxUnits.
-		most := uint64(accounts.MaxUnits / e.price(1))
-		groups = min(max(groups*longFlush/uint64(len(out)), 1), most)
+		mostGroups := uint64(accounts.MaxUnits / e.price(1))
+		groups = min(max(groups*longFlush/uint64(len(out)), 1), mostGroups)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ func errNoRoute(path string) *render.Error {
 	if nearest == docsPath {
 		return render.NoRoute("no such route; " + docsPath + " lists them all")
 	}
-	return render.NoRoute("no such route; the nearest is " + nearest + ", and " + docsPath + " lists them all")
+	return render.NoRoute(
+		"no such route; the nearest is " + nearest + ", and " + docsPath + " lists them all")
 }
 
 // nearestRoute returns the route or page with the smallest edit distance from path; of

@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -31,6 +33,20 @@ func TestAbsoluteTargets(t *testing.T) {
 	f("http://a.example.net/", "a.example", "", errHost)
 	f("ftp://a.example/", "a.example", "", errTarget)
 	f("v1/plans", "a.example", "", errTarget)
+}
+
+// TestAnsweredRequest checks that a request which was answered, and waits for the next one,
+// keeps nothing: its views would hold a generation in memory.
+func TestAnsweredRequest(t *testing.T) {
+	s := serve(t, nil)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(new(fasthttp.Request), nil, nil)
+	r := &request{ctx: ctx, now: time.Now(), answerID: []byte("x")}
+	s.server.metrics.inFlight.Add(1)
+	s.server.finishRequest(r)
+	if !reflect.ValueOf(r).Elem().IsZero() {
+		t.Errorf("it keeps %+v", *r)
+	}
 }
 
 // TestRequestIDs checks that requests without an id of their own get different ones, which

@@ -27,7 +27,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	}
 
 	r := requests.Get().(*request)
-	*r = request{ctx: ctx, now: ctx.Time()}
+	r.ctx, r.now = ctx, ctx.Time()
 	r.alone = ok && c.takeFresh()
 	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.cfg.Board.NoteRequest()
@@ -228,8 +228,8 @@ func (s *Server) setGenerations(r *request, computed string) {
 	gate.SetHeader(r.ctx, gate.HeaderGeneration, computed)
 }
 
-// finishRequest turns a panic of the request into a 500 and a line in the log,
-// and counts the request.
+// finishRequest turns a panic of the request into a 500 and a line in the log, counts the
+// request and gives it back.
 func (s *Server) finishRequest(r *request) {
 	if v := recover(); v != nil {
 		s.cfg.Log.Error("panic while serving", "route", routes[r.route].name,
@@ -249,6 +249,7 @@ func (s *Server) finishRequest(r *request) {
 	if s.draining.Load() {
 		r.ctx.SetConnectionClose()
 	}
+	*r = request{} // so that one which waits for its next use keeps no view alive
 	requests.Put(r)
 }
 

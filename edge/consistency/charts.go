@@ -115,7 +115,8 @@ func (ch *chart) checkCurrent() {
 	j := ch.by("chart now")
 	for name, of := range map[string]string{
 		"tvlUsd": "metrics.tvlUsd", "volumeUsd24h": "metrics.volumeUsd24h",
-		"feesUsd24h": "metrics.feesUsd24h", "token0PriceUsd": "token0.priceUsd", "token1PriceUsd": "token1.priceUsd",
+		"feesUsd24h":     "metrics.feesUsd24h",
+		"token0PriceUsd": "token0.priceUsd", "token1PriceUsd": "token1.priceUsd",
 	} {
 		j.near("poolOverviewCurrent."+name, number(now, name), number(ch.pool, of), 0)
 	}
@@ -179,7 +180,8 @@ func (ch *chart) checkPrices() {
 	j.near("poolPrice close of today", number(last, "close"), number(ch.pool, "metrics.currentPrice"), 0)
 	for _, leg := range legs {
 		name := "token" + leg + "PriceUsd"
-		j.near("poolPrice "+name+" of today", number(last, name), number(ch.pool, "token"+leg+".priceUsd"), 0)
+		want := number(ch.pool, "token"+leg+".priceUsd")
+		j.near("poolPrice "+name+" of today", number(last, name), want, 0)
 		overview := list(ch.body, "poolOverview."+name)
 		for i := range min(len(points), len(overview)) {
 			ch.by("chart parts").equal(fmt.Sprintf("poolOverview.%s[%d]", name, i),
@@ -205,10 +207,12 @@ func (ch *chart) checkOverview() {
 		want := ch.feesOfTVL(number(fees[i], "value"), number(tvl[i], "value"), i == last)
 		j.near(fmt.Sprintf("poolOverview.feesTvlRatio[%d]", i), number(ratio[i], "value"), want, 0)
 		paid, most := number(fees[i], "value"), number(volume[i], "value")
-		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i), isAtMost(paid, most), paid, "at most the volume")
+		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i), isAtMost(paid, most), paid,
+			"at most the volume")
 		if i < len(rates) {
 			aYear := 365 * secondsPerDay / ch.step()
-			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*aYear), 0)
+			rate := number(rates[i], "value")
+			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), rate, clamped(want*aYear), 0)
 		}
 	}
 	ch.daysInWindows(volume, fees)

@@ -137,14 +137,16 @@ func (h *history) checkEntry(at string, e map[string]any) {
 	if delta == nil {
 		delta = new(big.Int)
 	}
+	name, told := at+".liquidityDelta", text(e, "liquidityDelta")
 	switch kind {
 	case "mint":
-		j.holds(at+".liquidityDelta", delta.Sign() > 0, text(e, "liquidityDelta"), "above 0, as it is a mint")
+		j.holds(name, delta.Sign() > 0, told, "above 0, as it is a mint")
 	case "burn":
-		j.holds(at+".liquidityDelta", delta.Sign() < 0, text(e, "liquidityDelta"), "below 0, as it is a burn")
+		j.holds(name, delta.Sign() < 0, told, "below 0, as it is a burn")
 	default:
-		j.holds(at+".type", kind == "collect" || kind == "transfer", kind, "mint, burn, collect or transfer")
-		j.holds(at+".liquidityDelta", delta.Sign() == 0, text(e, "liquidityDelta"), "0")
+		isOther := kind == "collect" || kind == "transfer"
+		j.holds(at+".type", isOther, kind, "mint, burn, collect or transfer")
+		j.holds(name, delta.Sign() == 0, told, "0")
 	}
 	if kind == "transfer" {
 		j.holds(at+".from", e["from"] != nil && e["to"] != nil, e["from"], "who transferred to whom")
@@ -192,7 +194,8 @@ func weiOf(e map[string]any) *big.Int {
 	if !ok {
 		return new(big.Int)
 	}
-	scaled := gas.Mul(gas, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(nativeDecimals), nil)))
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(nativeDecimals), nil)
+	scaled := gas.Mul(gas, new(big.Rat).SetInt(unit))
 	return new(big.Int).Div(scaled.Num(), scaled.Denom())
 }
 

@@ -95,7 +95,9 @@ func (e *explained) checkHeld(at string, p, price map[string]any) {
 // bounded are the checks of a market whose threshold is the most that it may
 // have; switchedOff those of them that a threshold of 0 does without.
 var (
-	bounded     = map[string]bool{"quarantined": true, "hook-allow": true, "market-recency": true, "outlier": true}
+	bounded = map[string]bool{
+		"quarantined": true, "hook-allow": true, "market-recency": true, "outlier": true,
+	}
 	switchedOff = map[string]bool{"market-recency": true}
 )
 
@@ -244,12 +246,14 @@ func (e *explained) checkIntegers(name string, x *terms) {
 			want := sqrtPriceAtTick(int64(number(e.row, "tick"+end)))
 			e.equal("principal: sqrt"+end, show(x.raw["sqrt"+end]), want.String())
 		}
-		if x.raw["L"] == nil || x.raw["sqrtPrice"] == nil || x.raw["sqrtLower"] == nil || x.raw["sqrtUpper"] == nil {
+		liquidity, price := x.raw["L"], x.raw["sqrtPrice"]
+		lower, upper := x.raw["sqrtLower"], x.raw["sqrtUpper"]
+		if liquidity == nil || price == nil || lower == nil || upper == nil {
 			e.holds("principal", false, "without its terms", "L, sqrtPrice, sqrtLower, sqrtUpper")
 			return
 		}
 
-		amount0, amount1 := principal(x.raw["L"], x.raw["sqrtPrice"], x.raw["sqrtLower"], x.raw["sqrtUpper"])
+		amount0, amount1 := principal(liquidity, price, lower, upper)
 		e.equal("principal: amount0", show(x.raw["amount0"]), amount0.String())
 		e.equal("principal: amount1", show(x.raw["amount1"]), amount1.String())
 		e.checkGroup("current", x.raw)

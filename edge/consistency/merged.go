@@ -211,7 +211,9 @@ func (c *checker) checkStats(a *answer) {
 		j.equal("positions", number(r, "positions"), float64(len(s.positions)))
 		j.equal("activePositions", number(r, "activePositions"), open)
 		j.equal("pools", number(r, "pools"), float64(len(s.pools)))
-		positions, active, pools = positions+float64(len(s.positions)), active+open, pools+float64(len(s.pools))
+		positions += float64(len(s.positions))
+		active += open
+		pools += float64(len(s.pools))
 	}
 
 	j.equal("positions.total", number(a.object(), "positions.total"), positions)

@@ -37,7 +37,8 @@ func (p payments) add(entries []map[string]any, position string) {
 func (c *checker) checkPayments(chain int64) {
 	for hash, p := range c.payments[chain] {
 		if p.known {
-			j := c.judge("gas shares", fmt.Sprintf("transaction %d/%s of position %s", chain, hash, p.position))
+			where := fmt.Sprintf("transaction %d/%s of position %s", chain, hash, p.position)
+			j := c.judge("gas shares", where)
 			j.equal("gasNative of all positions", p.shared.String(), p.total.String())
 		}
 	}

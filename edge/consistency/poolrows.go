@@ -36,8 +36,8 @@ func (j judge) poolFields(r row) {
 		text(r, "token0.address"), "below token1.address")
 	j.equal("protocol", r["protocol"], protocol)
 	fee := number(r, "fee")
-	j.holds("fee", !known(fee) && flag(r, "isDynamicFee") || fee >= 0 && fee <= 1_000_000 && fee != dynamicFee,
-		fee, "pips, null only where it is dynamic")
+	unseen, pips := !known(fee) && flag(r, "isDynamicFee"), fee >= 0 && fee <= 1_000_000
+	j.holds("fee", unseen || pips && fee != dynamicFee, fee, "pips, null only where it is dynamic")
 }
 
 // tokenText checks that text from the chain was cut and cleaned.
@@ -124,7 +124,8 @@ func (j judge) poolPricing(r row) {
 		usd := number(r, "pricing.token"+leg+".priceUsd")
 		unpriced = unpriced || !known(usd)
 		j.near("token"+leg+".priceUsd", number(r, "token"+leg+".priceUsd"), usd, 0)
-		j.equal("token"+leg+".risky", flag(r, "token"+leg+".risky"), !flag(r, "pricing.token"+leg+".corroborated"))
+		corroborated := flag(r, "pricing.token"+leg+".corroborated")
+		j.equal("token"+leg+".risky", flag(r, "token"+leg+".risky"), !corroborated)
 	}
 
 	reason := field(r, "pricing.reason")

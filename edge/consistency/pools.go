@@ -105,7 +105,9 @@ func isPlain(symbol string) bool {
 // hasWord reports whether a pool answers to a word.
 func hasWord(r row, word string) bool {
 	word = strings.ToLower(word)
-	for _, at := range []string{"token0.symbol", "token1.symbol", "token0.address", "token1.address", "poolId"} {
+	for _, at := range []string{
+		"token0.symbol", "token1.symbol", "token0.address", "token1.address", "poolId",
+	} {
 		if strings.Contains(strings.ToLower(text(r, at)), word) {
 			return true
 		}

@@ -128,7 +128,9 @@ func (c *checker) narrowLists(chain int64) error {
 	all := filter{everyPosition, anyRow}
 	var narrow []filter
 	is := func(name, value string, shown string) {
-		narrow = append(narrow, filter{name + "=" + shown, func(r row) bool { return text(r, name) == value }})
+		narrow = append(narrow, filter{name + "=" + shown, func(r row) bool {
+			return text(r, name) == value
+		}})
 	}
 	for _, owner := range spread(s.ownersBySize(), manyOwners) {
 		is("owner", owner, "0x"+strings.ToUpper(owner[2:]))

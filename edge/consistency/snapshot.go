@@ -68,7 +68,8 @@ func (c *checker) run() error {
 			do   func(chain int64) error
 		}{
 			{"lists of positions", c.positionLists}, {"lists of pools", c.poolLists},
-			{"batches", c.batches}, {"tokens", c.tokens}, {"pools", c.poolDetails}, {"positions", c.positionDetails},
+			{"batches", c.batches}, {"tokens", c.tokens},
+			{"pools", c.poolDetails}, {"positions", c.positionDetails},
 		} {
 			c.progress("chain %d: %s", chain, step.what)
 			if err := step.do(chain); err != nil {
@@ -124,7 +125,8 @@ func (c *checker) renewSnapshot(chain int64) error {
 func (c *checker) readAll(s *snapshot) (same bool, err error) {
 	take := func(name, query string, add func(row)) (bool, error) {
 		for page := 1; ; page++ {
-			path := fmt.Sprintf("/v1/%s?chainId=%d&%s&limit=%d&page=%d", name, s.chain, query, pageLength, page)
+			path := fmt.Sprintf("/v1/%s?chainId=%d&%s&limit=%d&page=%d",
+				name, s.chain, query, pageLength, page)
 			a, err := c.get(c.ctx, path)
 			if err != nil {
 				return false, err

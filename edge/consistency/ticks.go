@@ -135,7 +135,8 @@ func (t *ticksOf) checkTick(at string, m map[string]any, last float64) {
 	t.holds(at+".liquidityNet", net.CmpAbs(gross) <= 0, net, "at most liquidityGross")
 	if own := t.ends[tick]; own != nil {
 		t.found++
-		t.holds(at+".liquidityGross", gross.Cmp(own) >= 0, gross, "at least that of positions: "+own.String())
+		t.holds(at+".liquidityGross", gross.Cmp(own) >= 0, gross,
+			"at least that of positions: "+own.String())
 	}
 
 	t.net.Add(t.net, net)

@@ -18,7 +18,8 @@ func (c *checker) tokens(chain int64) error {
 			for i, r := range rows {
 				at := fmt.Sprintf("tokens[%d]", i)
 				j.equal(at+".rank", r["rank"], float64((page-1)*pageLength+i+1))
-				j.holds(at, i == 0 || tokenOrder.allows(rows[i-1], r), r["tvlUsd"], "no token before it that is behind")
+				ordered := i == 0 || tokenOrder.allows(rows[i-1], r)
+				j.holds(at, ordered, r["tvlUsd"], "no token before it that is behind")
 				j.checkToken(at+".", r, traded[text(r, "address")])
 				addresses = append(addresses, text(r, "address"))
 			}
@@ -129,8 +130,9 @@ func (j judge) checkUsedMarkets(m row, t *traded) {
 		if flag(market, "used") {
 			used = append(used, row{"priceUsd": market["priceUsd"], "weightUsd": market["depthUsd"]})
 		}
-		j.holds(fmt.Sprintf("markets[%d]", i), failed == 0 || !flag(market, "used") && market["reason"] != nil,
-			market["reason"], "left out for a reason, as a check failed")
+		leftOut := !flag(market, "used") && market["reason"] != nil
+		j.holds(fmt.Sprintf("markets[%d]", i), failed == 0 || leftOut, market["reason"],
+			"left out for a reason, as a check failed")
 	}
 
 	if number(m, "marketsOmitted") > 0 {

@@ -20,20 +20,20 @@ var errBusy = render.Busy(
 // pages, seeks and results of earlier work never come here, so that a flood of
 // new filters does not delay them.
 //
-// As many works run at once as there are processors, those of one account on all
+// As many of these tasks run at once as there are processors, those of one account on all
 // but one of them. The others wait in the order in which they came, each put off by
-// what its account has in the queue already: an account that has many works waiting
+// what its account has in the queue already: an account that has many tasks waiting
 // delays its own, and hardly those of others. Nobody is overtaken for longer than that.
 //
-// Whether a work may wait is decided at once. The cost of all works that run or
+// Whether a task may wait is decided at once. The cost of all tasks that run or
 // wait, shared among the processors, is what a new one would wait for: if that is
 // more than limits.queue, it is refused. Of that time an account may take its part,
 // with one part left for an account that comes next. What was let in is never
 // refused later, so that nobody waits in vain.
 //
-// That much a burst may wait. When works of several accounts have waited all the time
-// for a while, it is an overload, and the queue is as much shorter as its works are
-// shorter than longWork: otherwise each of them would wait for all of limits.queue,
+// That much a burst may wait. When tasks of several accounts have waited all the time
+// for a while, it is an overload, and the queue is as much shorter as its tasks are
+// shorter than longTask: otherwise each of them would wait for all of limits.queue,
 // which is many times what it takes itself.
 type admission struct {
 	limit             time.Duration
@@ -44,22 +44,22 @@ type admission struct {
 	mu         sync.Mutex
 	running    int
 	waiting    []*waiter // ascending by turn
-	nobody     time.Time // when nobody waited last
-	somebody   time.Time // when a work waited or was refused last
+	emptyAt    time.Time // when nobody waited last
+	filledAt   time.Time // when a task waited or was refused last
 	overloaded bool
-	accounts   map[uint64]*accountWork
+	accounts   map[uint64]*accountTasks
 	backlog    backlog
 	rates      [taskKinds]rate
 }
 
-// task is a work before it runs: whose it is, and how much it has to read.
+// task is expensive work of one request: whose it is, and how much it has to read.
 type task struct {
 	account uint64
 	kind    taskKind
 	size    int // rows, or days of a chart
 }
 
-// taskKind tells works apart that take different times for a row.
+// taskKind tells tasks apart that take different times for a row.
 type taskKind uint8
 
 const (
@@ -71,26 +71,26 @@ const (
 	taskKinds
 )
 
-// backlog is how much the works have to read that run or wait.
+// backlog is how much the tasks have to read that run or wait.
 type backlog [taskKinds]int
 
-// accountWork is the works of an account that run or wait.
-type accountWork struct {
+// accountTasks is the tasks of an account that run or wait.
+type accountTasks struct {
 	running, waiting int
 	backlog          backlog
 }
 
-// waiter is a work that waits for its turn.
+// waiter is a task that waits for its turn.
 type waiter struct {
 	task
 	turn  time.Time // its place in the order; among equals the first comes first
 	begun chan struct{}
 }
 
-// rate is the time that works of a kind took lately, and what they read.
+// rate is the time that tasks of a kind took lately, and what they read.
 type rate struct{ nanos, size float64 }
 
-// guesses are the rates until the first work of a kind has ended, in nanoseconds a
+// guesses are the rates until the first task of a kind has ended, in nanoseconds a
 // row and a day.
 var guesses = [taskKinds]float64{
 	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 60,
@@ -98,22 +98,22 @@ var guesses = [taskKinds]float64{
 }
 
 const (
-	// taskBase is added to the size of each work, for what does not depend on its
+	// taskBase is added to the size of each task, for what does not depend on its
 	// rows: its page is read and rendered.
 	taskBase = 1000
-	// fading is how much of a rate remains when one more work has ended.
+	// fading is how much of a rate remains when one more task has ended.
 	fading = 7.0 / 8
-	// mostSurprise bounds, as a multiple of the expected time, what one work adds to
+	// mostSurprise bounds, as a multiple of the expected time, what one task adds to
 	// a rate. One that the machine stopped in the middle says little about others.
 	mostSurprise = 4
-	// overloadAfter is how long works wait without a break in an overload, and how long
+	// overloadAfter is how long tasks wait without a break in an overload, and how long
 	// nobody waits after one. It is twice the default of limits.queue, in which a burst
 	// that fills the queue is over.
 	overloadAfter = 100 * time.Millisecond
-	// longWork is what a work takes for which all of limits.queue may wait in an
-	// overload. With the default of 50 ms, about 2.5 works that are not longer wait for
+	// longTask is what a task takes for which all of limits.queue may wait in an
+	// overload. With the default of 50 ms, about 2.5 tasks that are not longer wait for
 	// each processor.
-	longWork = 20 * time.Millisecond
+	longTask = 20 * time.Millisecond
 )
 
 func newAdmission(limit time.Duration, set *metrics.Set) *admission {
@@ -122,7 +122,7 @@ func newAdmission(limit time.Duration, set *metrics.Set) *admission {
 		limit: limit, slots: slots, perAccount: max(1, slots-1), now: time.Now,
 		refused:  set.NewCounter(`tidemark_edge_refused_total{reason="busy"}`),
 		waited:   set.NewCounter(`tidemark_edge_queue_waits_total`),
-		accounts: map[uint64]*accountWork{},
+		accounts: map[uint64]*accountTasks{},
 	}
 	for kind, nanos := range guesses {
 		a.rates[kind] = rate{nanos: nanos, size: 1}
@@ -139,48 +139,48 @@ func (a *admission) cost(b *backlog) time.Duration {
 	return time.Duration(nanos)
 }
 
-// add changes what works of a kind have to read, here and of their account.
-func (a *admission) add(of *accountWork, kind taskKind, size int) {
+// add changes what tasks of a kind have to read, here and of their account.
+func (a *admission) add(of *accountTasks, kind taskKind, size int) {
 	a.backlog[kind] += size
 	of.backlog[kind] += size
 }
 
-// work is an admitted work. The zero work was not admitted and ends nothing.
-type work struct {
+// admitted is a task that may run. The zero value was not admitted and ends nothing.
+type admitted struct {
 	admission *admission
 	task
 	begun time.Time
 }
 
-// begin waits for the turn of a work. It returns errBusy at once if that would take
-// too long; otherwise the caller must end the work.
-func (a *admission) begin(t task) (work, *render.Error) {
+// begin waits for the turn of a task. It returns errBusy at once if that would take
+// too long; otherwise the caller must end the task.
+func (a *admission) begin(t task) (admitted, *render.Error) {
 	t.size += taskBase
 	a.mu.Lock()
 	a.watch()
 	of := a.accounts[t.account]
 	if of == nil {
-		of = new(accountWork)
+		of = new(accountTasks)
 		a.accounts[t.account] = of
 	}
 
 	// Whoever waits now is not allowed to begin, so none of them comes before this
-	// work if it is.
+	// task if it is.
 	if a.mayRun(of) {
 		a.add(of, t.kind, t.size)
 		a.markRunning(of)
 		a.mu.Unlock()
-		return work{a, t, a.now()}, nil
+		return admitted{a, t, a.now()}, nil
 	}
 
-	turn := a.now().Add(a.putOff(of, &t))
+	turn := a.now().Add(a.ownDelay(of, &t))
 	at := a.place(turn)
 	if !a.mayWait(of, at) {
-		a.somebody = a.now()
+		a.filledAt = a.now()
 		a.forget(t.account, of)
 		a.mu.Unlock()
 		a.refused.Inc()
-		return work{}, errBusy
+		return admitted{}, errBusy
 	}
 
 	a.add(of, t.kind, t.size)
@@ -191,17 +191,17 @@ func (a *admission) begin(t task) (work, *render.Error) {
 
 	a.waited.Inc()
 	<-w.begun
-	return work{a, t, a.now()}, nil
+	return admitted{a, t, a.now()}, nil
 }
 
-// mayRun reports whether one more work of an account may run now.
-func (a *admission) mayRun(of *accountWork) bool {
+// mayRun reports whether one more task of an account may run now.
+func (a *admission) mayRun(of *accountTasks) bool {
 	return a.running < a.slots && of.running < a.perAccount
 }
 
-// mayWait reports whether a work of an account, before which so many of those that
+// mayWait reports whether a task of an account, before which so many of those that
 // wait come, would wait within the limits, and its account has not used up its part.
-func (a *admission) mayWait(of *accountWork, ahead int) bool {
+func (a *admission) mayWait(of *accountTasks, ahead int) bool {
 	if a.limit <= 1 {
 		return false
 	}
@@ -212,11 +212,11 @@ func (a *admission) mayWait(of *accountWork, ahead int) bool {
 		return false
 	}
 	if !a.overloaded || a.backlog == of.backlog {
-		return true // a burst, or works of an account that delays nobody else
+		return true // a burst, or tasks of an account that delays nobody else
 	}
 
 	mean := all / time.Duration(a.running+len(a.waiting))
-	short := time.Duration(float64(room) * min(1, float64(mean)/float64(longWork)))
+	short := time.Duration(float64(room) * min(1, float64(mean)/float64(longTask)))
 	return mean*time.Duration(a.running+ahead) <= short && own <= short/parts
 }
 
@@ -224,20 +224,20 @@ func (a *admission) mayWait(of *accountWork, ahead int) bool {
 func (a *admission) watch() {
 	now := a.now()
 	if len(a.waiting) > 0 {
-		a.somebody = now
+		a.filledAt = now
 	} else {
-		a.nobody = now
+		a.emptyAt = now
 	}
 
 	switch {
-	case now.Sub(a.nobody) >= overloadAfter:
+	case now.Sub(a.emptyAt) >= overloadAfter:
 		a.overloaded = true
-	case now.Sub(a.somebody) >= overloadAfter:
+	case now.Sub(a.filledAt) >= overloadAfter:
 		a.overloaded = false
 	}
 }
 
-// place returns how many of the works that wait come before a turn.
+// place returns how many of the tasks that wait come before a turn.
 func (a *admission) place(turn time.Time) int {
 	at, _ := slices.BinarySearchFunc(a.waiting, turn, func(w *waiter, turn time.Time) int {
 		if w.turn.After(turn) {
@@ -248,9 +248,9 @@ func (a *admission) place(turn time.Time) int {
 	return at
 }
 
-// putOff returns how long the works of an account take, its newest included; nothing
+// ownDelay returns how long the tasks of an account take, its newest included; nothing
 // if that is the only one.
-func (a *admission) putOff(of *accountWork, newest *task) time.Duration {
+func (a *admission) ownDelay(of *accountTasks, newest *task) time.Duration {
 	if of.running+of.waiting == 0 {
 		return 0
 	}
@@ -259,29 +259,29 @@ func (a *admission) putOff(of *accountWork, newest *task) time.Duration {
 	return a.cost(&own) / time.Duration(a.perAccount)
 }
 
-func (a *admission) markRunning(of *accountWork) {
+func (a *admission) markRunning(of *accountTasks) {
 	a.running++
 	of.running++
 }
 
-// end ends a work and lets the next ones begin.
-func (w work) end() {
-	a := w.admission
+// end ends a task and lets the next ones begin.
+func (t admitted) end() {
+	a := t.admission
 	if a == nil {
 		return
 	}
-	took := a.now().Sub(w.begun)
+	took := a.now().Sub(t.begun)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.learn(&w.task, took)
+	a.learn(&t.task, took)
 	a.running--
-	of := a.accounts[w.account]
+	of := a.accounts[t.account]
 	of.running--
-	a.add(of, w.kind, -w.size)
-	a.forget(w.account, of)
+	a.add(of, t.kind, -t.size)
+	a.forget(t.account, of)
 
-	// Begin waiting works in order, leaving out accounts that run as many as they
+	// Begin waiting tasks in order, leaving out accounts that run as many as they
 	// may.
 	for at := 0; at < len(a.waiting) && a.running < a.slots; {
 		next := a.waiting[at]
@@ -298,7 +298,7 @@ func (w work) end() {
 	a.watch()
 }
 
-// learn adds a work that has ended to the rate of its kind.
+// learn adds a task that has ended to the rate of its kind.
 func (a *admission) learn(t *task, took time.Duration) {
 	r := &a.rates[t.kind]
 	expected := float64(t.size) * r.nanos / r.size
@@ -306,8 +306,8 @@ func (a *admission) learn(t *task, took time.Duration) {
 	r.size = fading*r.size + float64(t.size)
 }
 
-// forget drops an account without works.
-func (a *admission) forget(account uint64, of *accountWork) {
+// forget drops an account without tasks.
+func (a *admission) forget(account uint64, of *accountTasks) {
 	if of.running == 0 && of.waiting == 0 {
 		delete(a.accounts, account)
 	}

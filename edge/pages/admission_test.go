@@ -23,10 +23,10 @@ func newTestAdmission(slots int, limit time.Duration) *admission {
 	return a
 }
 
-// rateOf is the rate at which a work of no rows takes so long.
+// rateOf is the rate at which a task of no rows takes so long.
 func rateOf(took time.Duration) rate { return rate{nanos: float64(took), size: taskBase} }
 
-// submit begins a work in a goroutine, which ends it after a time.
+// submit begins a task in a goroutine, which ends it after a time.
 func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Duration, done func(refused bool)) {
 	wait.Go(func() {
 		w, err := a.begin(task{account: account})
@@ -34,7 +34,7 @@ func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Durat
 			time.Sleep(took)
 		}
 
-		a.mu.Lock() // works may end at the same moment
+		a.mu.Lock() // tasks may end at the same moment
 		done(err != nil)
 		a.mu.Unlock()
 		w.end()
@@ -42,7 +42,7 @@ func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Durat
 	synctest.Wait()
 }
 
-// TestAdmissionOrder checks that accounts take turns: the works of an account with
+// TestAdmissionOrder checks that accounts take turns: the tasks of an account with
 // many come after the first ones of others.
 func TestAdmissionOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestAdmissionOrder(t *testing.T) {
 		for _, account := range []uint64{1, 1, 1, 1, 2, 3, 2} {
 			a.submit(&wait, account, time.Millisecond, func(refused bool) {
 				if refused {
-					t.Errorf("a work of account %d was refused", account)
+					t.Errorf("a task of account %d was refused", account)
 				}
 				order = append(order, account)
 			})
@@ -60,7 +60,7 @@ func TestAdmissionOrder(t *testing.T) {
 		wait.Wait()
 
 		if want := []uint64{1, 2, 3, 1, 2, 1, 1}; !slices.Equal(order, want) {
-			t.Errorf("works ended in the order %v; want %v", order, want)
+			t.Errorf("tasks ended in the order %v; want %v", order, want)
 		}
 		if a.running != 0 || len(a.waiting) != 0 || len(a.accounts) != 0 {
 			t.Errorf("afterwards %d run, %d wait, %d accounts are kept", a.running, len(a.waiting), len(a.accounts))
@@ -89,12 +89,12 @@ func TestAdmissionLateComer(t *testing.T) {
 		}
 		wait.Wait()
 		if want := []uint64{1, 1, 1, 1, 2, 1, 2, 1, 2}; !slices.Equal(order, want) {
-			t.Errorf("works ended in the order %v; want %v", order, want)
+			t.Errorf("tasks ended in the order %v; want %v", order, want)
 		}
 	})
 }
 
-// TestAdmissionOwnWait checks that an account that runs as many works as it may is
+// TestAdmissionOwnWait checks that an account that runs as many tasks as it may is
 // refused at once when they take long, although a slot is free.
 func TestAdmissionOwnWait(t *testing.T) {
 	a := newTestAdmission(2, 50*time.Millisecond)
@@ -143,9 +143,9 @@ func TestAdmissionShare(t *testing.T) {
 	})
 }
 
-// TestAdmissionRefuses checks that works of many accounts wait while what is ahead of
+// TestAdmissionRefuses checks that tasks of many accounts wait while what is ahead of
 // them takes no longer than the limit, that more are refused at once, and that none of
-// those that wait is refused when the works take longer than was expected.
+// those that wait is refused when the tasks take longer than was expected.
 func TestAdmissionRefuses(t *testing.T) {
 	const expected, limit = 10 * time.Millisecond, 50 * time.Millisecond
 	for _, slots := range []int{1, 2, 8} {
@@ -159,7 +159,7 @@ func TestAdmissionRefuses(t *testing.T) {
 			for account := range fit + 2 {
 				a.submit(&wait, uint64(account), 3*expected, func(was bool) {
 					if was != (account >= fit) {
-						t.Errorf("%d slots: work %d is refused: %t; want it from %d on", slots, account+1, was, fit+1)
+						t.Errorf("%d slots: task %d is refused: %t; want it from %d on", slots, account+1, was, fit+1)
 					}
 					if was && time.Since(from) > 0 {
 						t.Errorf("%d slots: a refusal took %s", slots, time.Since(from))
@@ -192,7 +192,7 @@ func TestAdmissionParts(t *testing.T) {
 			for n := range want + 2 {
 				a.submit(&wait, account, 10*time.Millisecond, func(was bool) {
 					if was != (n >= want) {
-						t.Errorf("work %d of account %d is refused: %t; want %d of its works", n+1, account, was, want)
+						t.Errorf("task %d of account %d is refused: %t; want %d of its tasks", n+1, account, was, want)
 					}
 				})
 			}
@@ -205,7 +205,7 @@ func TestAdmissionParts(t *testing.T) {
 	})
 }
 
-// TestAdmissionLearns checks what a work is expected to take: by the rows of its kind
+// TestAdmissionLearns checks what a task is expected to take: by the rows of its kind
 // that were read lately, and hardly more after the machine slept.
 func TestAdmissionLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -240,8 +240,8 @@ func TestAdmissionLearns(t *testing.T) {
 	})
 }
 
-// TestAdmissionFair checks that an account with far more works than can run at most
-// doubles the time that another account's works take.
+// TestAdmissionFair checks that an account with far more tasks than can run at most
+// doubles the time that another account's tasks take.
 func TestAdmissionFair(t *testing.T) {
 	const took = 5 * time.Millisecond
 	for _, slots := range []int{1, 2, 8} {
@@ -266,21 +266,21 @@ func TestAdmissionFair(t *testing.T) {
 				from := time.Now()
 				a.submit(&wait, 2, took, func(was bool) {
 					if slowest = max(slowest, time.Since(from)); was {
-						t.Error("a work of the other account was refused")
+						t.Error("a task of the other account was refused")
 					}
 				})
 				time.Sleep(took)
 			}
 			wait.Wait()
 			if slowest > 2*took || refused == 0 {
-				t.Errorf("%d slots: the other account's works took up to %s, and %d of the flood were refused; "+
+				t.Errorf("%d slots: the other account's tasks took up to %s, and %d of the flood were refused; "+
 					"want at most %s, and some", slots, slowest, refused, 2*took)
 			}
 		})
 	}
 }
 
-// TestAdmissionWithoutWait checks that with a limit of 0 works run or are refused.
+// TestAdmissionWithoutWait checks that with a limit of 0 tasks run or are refused.
 func TestAdmissionWithoutWait(t *testing.T) {
 	a := newTestAdmission(1, 0)
 	first, err := a.begin(task{account: 1})
@@ -288,10 +288,10 @@ func TestAdmissionWithoutWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := a.begin(task{account: 2}); err != errBusy {
-		t.Errorf("a second work: got %v; want errBusy", err)
+		t.Errorf("a second task: got %v; want errBusy", err)
 	}
 	if len(a.accounts) != 1 {
-		t.Errorf("%d accounts have works; want the one whose work was not refused", len(a.accounts))
+		t.Errorf("%d accounts have tasks; want the one whose task was not refused", len(a.accounts))
 	}
 
 	first.end()
@@ -361,7 +361,7 @@ func TestLongChartsWait(t *testing.T) {
 	running.end()
 	f(1, query.RangeAll, nil)
 	if p.admission.running != 0 {
-		t.Errorf("%d works run afterwards", p.admission.running)
+		t.Errorf("%d tasks run afterwards", p.admission.running)
 	}
 }
 
@@ -385,7 +385,7 @@ func TestLongOwnersWait(t *testing.T) {
 			t.Errorf("%d positions, alone: got %v", rows, err)
 		}
 		if p.admission.running != 0 {
-			t.Errorf("%d works run after %d positions", p.admission.running, rows)
+			t.Errorf("%d tasks run after %d positions", p.admission.running, rows)
 		}
 	}
 
@@ -393,7 +393,7 @@ func TestLongOwnersWait(t *testing.T) {
 	f(longOwner, errBusy)
 }
 
-// BenchmarkAdmission is a work that need not wait.
+// BenchmarkAdmission is a task that need not wait.
 func BenchmarkAdmission(b *testing.B) {
 	a := newTestAdmission(2, time.Second)
 	b.ReportAllocs()
@@ -406,7 +406,7 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// TestAdmissionBurst checks that works of several accounts that come together fill the
+// TestAdmissionBurst checks that tasks of several accounts that come together fill the
 // queue, also when they are short and soon after an overload, and that they fill only
 // a part of it in an overload.
 func TestAdmissionBurst(t *testing.T) {
@@ -416,10 +416,10 @@ func TestAdmissionBurst(t *testing.T) {
 		a.rates[countTask] = rateOf(took)
 		var wait sync.WaitGroup
 		account := uint64(0)
-		f := func(what string, works, want int) {
+		f := func(what string, tasks, want int) {
 			t.Helper()
 			admitted := 0
-			for range works {
+			for range tasks {
 				account++
 				a.submit(&wait, account, took, func(refused bool) {
 					if !refused {
@@ -428,7 +428,7 @@ func TestAdmissionBurst(t *testing.T) {
 				})
 			}
 			if wait.Wait(); admitted != want {
-				t.Errorf("%s: %d of %d works were let in; want %d", what, admitted, works, want)
+				t.Errorf("%s: %d of %d tasks were let in; want %d", what, admitted, tasks, want)
 			}
 		}
 		overload := func() {
@@ -447,18 +447,18 @@ func TestAdmissionBurst(t *testing.T) {
 		a.mu.Lock()
 		waiting := len(a.waiting)
 		a.mu.Unlock()
-		if want := int(limit / longWork); waiting != want {
-			t.Errorf("%d works wait in an overload; want %d", waiting, want)
+		if want := int(limit / longTask); waiting != want {
+			t.Errorf("%d tasks wait in an overload; want %d", waiting, want)
 		}
 		wait.Wait()
-		f("directly after the overload", all, 1+int(limit/longWork))
+		f("directly after the overload", all, 1+int(limit/longTask))
 		time.Sleep(overloadAfter)
 		f("a while after it", 2*all, all)
 	})
 }
 
-// TestAdmissionWaits checks how long works wait when three times as many come as can
-// run: what the queue was bounded by, although works of other accounts may overtake,
+// TestAdmissionWaits checks how long tasks wait when three times as many come as can
+// run: what the queue was bounded by, although tasks of other accounts may overtake,
 // and with many accounts a multiple of what they take.
 func TestAdmissionWaits(t *testing.T) {
 	const limit = 50 * time.Millisecond
@@ -469,19 +469,19 @@ func TestAdmissionWaits(t *testing.T) {
 			a.rates[countTask] = rateOf(took)
 			waits := a.overload(took, accounts)
 			longest, p99 := waits[len(waits)-1], waits[len(waits)*99/100]
-			all += overloadWorks
+			all += overloadTasks
 			slowest, answered = max(slowest, longest), answered+len(waits)
 
-			served := overloadWorks * 33 / 100
+			served := overloadTasks * 33 / 100
 			if accounts == 1 {
 				served = served * a.perAccount / slots
 			}
-			if most := limit*6/5 + took; longest > most || len(waits) < served || len(waits) == overloadWorks {
-				t.Errorf("%d slots, %d accounts, works of %s: the longest wait is %s, %d answered; want at most %s, "+
+			if most := limit*6/5 + took; longest > most || len(waits) < served || len(waits) == overloadTasks {
+				t.Errorf("%d slots, %d accounts, tasks of %s: the longest wait is %s, %d answered; want at most %s, "+
 					"at least %d, and some refused", slots, accounts, took, longest, len(waits), most, served)
 			}
 			if most := 4 * took; accounts >= 40 && p99 > most {
-				t.Errorf("%d slots, %d accounts, works of %s: one in a hundred waits for %s; want at most %s",
+				t.Errorf("%d slots, %d accounts, tasks of %s: one in a hundred waits for %s; want at most %s",
 					slots, accounts, took, p99, most)
 			}
 		})
@@ -495,14 +495,14 @@ func TestAdmissionWaits(t *testing.T) {
 			f(took, slots, 1000)
 		}
 	}
-	t.Logf("figure: %d of %d works that came three times too fast were let in: the longest wait is %s behind a "+
+	t.Logf("figure: %d of %d tasks that came three times too fast were let in: the longest wait is %s behind a "+
 		"queue of %s, 0 waited in vain", answered, all, slowest, limit)
 }
 
-// overloadWorks is how many works come in an overload, after those that begin it.
-const overloadWorks = 3000
+// overloadTasks is how many tasks come in an overload, after those that begin it.
+const overloadTasks = 3000
 
-// overload submits works of so many accounts, three times as many as can run, and
+// overload submits tasks of so many accounts, three times as many as can run, and
 // returns how long those waited that were let in, the shortest wait first. Those that
 // come before it counts as an overload are left out.
 func (a *admission) overload(took time.Duration, accounts int) (waits []time.Duration) {
@@ -510,7 +510,7 @@ func (a *admission) overload(took time.Duration, accounts int) (waits []time.Dur
 	pause := took / time.Duration(3*a.slots)
 	var wait sync.WaitGroup
 
-	for n := range overloadWorks + 3*overloadAfter/pause {
+	for n := range overloadTasks + 3*overloadAfter/pause {
 		from, counts := time.Now(), n >= 3*overloadAfter/pause
 		a.submit(&wait, uint64(random.IntN(accounts)), took, func(refused bool) {
 			if counts && !refused {

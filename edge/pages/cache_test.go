@@ -541,7 +541,7 @@ func TestWalkOverMissingChain(t *testing.T) {
 		t.Helper()
 		c, err := p.findCut(&Question{Now: 1000, Account: 1, Options: query.Options{Cut: cut}}, chain)
 		if c != nil {
-			p.pins.release(c)
+			p.pins.endAnswer(c)
 		}
 		if want == "" && err != nil || want != "" && (err == nil || err.Message != want) {
 			t.Errorf("chain %d, %+v: %+v; want %q", chain, cut, err, want)

@@ -51,11 +51,11 @@ func (s *Pages) appendPositionCharts(
 }
 
 // beginCharts waits for the turn of charts of many points. Others do not wait.
-func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *render.Error) {
+func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (admitted, *render.Error) {
 	step := q.Interval.Step()
 	points := step.Of(st.Now()) - step.First(st, pool, q.Range.Days())
 	if points < longChart {
-		return work{}, nil
+		return admitted{}, nil
 	}
 	return s.admission.begin(task{q.Account, chartTask, int(points)})
 }
@@ -176,7 +176,8 @@ func (s *Pages) outside(
 
 	first, last := market.DayOf(step.Start(from)), market.DayOf(step.Start(to))
 	if step == chart.Daily {
-		return readSeries(s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last), chart.OutsideOfDay)
+		days := s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last)
+		return readSeries(days, chart.OutsideOfDay)
 	}
 
 	var written []chart.Outside

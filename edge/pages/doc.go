@@ -15,7 +15,8 @@
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
-//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; past.go days that are over
+//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
+//	past.go      days that are over
 //	recent.go    what was used last; buffer.go memory that is used again
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go

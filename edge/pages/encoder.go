@@ -36,8 +36,9 @@ const zstdWindow = 128 << 10
 
 // zstdStreams work in the goroutine that writes, since there is one for every export.
 var zstdStreams = sync.Pool{New: func() any {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
-		zstd.WithLowerEncoderMem(true), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow))
 	if err != nil {
 		panic("BUG: the zstd encoder refuses its options: " + err.Error())
 	}

@@ -65,7 +65,7 @@ func errTooLiquid(asked *query.Estimate) error {
 // days, which takes a millisecond, a day of each before, and the positions of the pool.
 func (s *Pages) beginEstimate(
 	q *Question, st *market.State, first uint32, positions int,
-) (work, *render.Error) {
+) (admitted, *render.Error) {
 	today, hourly := market.DayOf(st.Now()), max(first, chart.HourlyFrom(st))
 	points := int(today-first) + 1 + positions/positionsPerPoint
 	if hourly <= today {
@@ -138,7 +138,9 @@ func (s *Pages) keptTicks(
 }
 
 // quotesAt reads what a pool's tokens were worth at a time, by the record of its hour.
-func (s *Pages) quotesAt(st *market.State, pool uint32, at int64) (worth [2]value.Quote, err error) {
+func (s *Pages) quotesAt(
+	st *market.State, pool uint32, at int64,
+) (worth [2]value.Quote, err error) {
 	p, hour := st.Pools.At(pool), market.HourOf(at)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
 		quotes, err := s.readQuotes(st, token, chart.Hourly, hour, hour)

@@ -237,7 +237,7 @@ func (h *histories) get(key string) (*load, bool) {
 	return h.loads.get(key)
 }
 
-// continueLoad finishes a load in the background and keeps its result.
+// continueLoad finishes a load in the background and keeps its result, unless it fails.
 func (p *Pages) continueLoad(key string, l *load) {
 	p.histories.mu.Lock()
 	defer p.histories.mu.Unlock()
@@ -258,8 +258,13 @@ func (p *Pages) continueLoad(key string, l *load) {
 			}
 			pacer.Pause()
 		}
+
+		if l.err != nil {
+			p.histories.forget(key, l) // the next request reads it again
+		} else {
+			time.AfterFunc(p.limits.Load().Freshness, func() { p.histories.forget(key, l) })
+		}
 		l.finishLoad()
-		time.AfterFunc(p.limits.Load().Freshness, func() { p.histories.forget(key, l) })
 	})
 	if !begun {
 		p.histories.loads.drop(key, func(old *load) bool { return old == l })

@@ -274,7 +274,7 @@ func TestLongHistory(t *testing.T) {
 }
 
 // TestStoppedHistory checks that a load ends after a step when the server stops, and that
-// what it has is not taken for the whole history.
+// what it has is not taken for the whole history, nor kept.
 func TestStoppedHistory(t *testing.T) {
 	const entries = 3 * historyStep
 	store := newStore(t)
@@ -297,6 +297,9 @@ func TestStoppedHistory(t *testing.T) {
 		}
 
 		<-l.done
+		if _, kept := p.histories.get(""); kept == stopping {
+			t.Errorf("stopping is %t: the history is kept for later requests: %t", stopping, kept)
+		}
 		h, refused := l.result()
 		if (refused != nil) != stopping || !stopping && len(entered(t, h)) != entries {
 			t.Errorf("stopping is %t: %d bytes of a history, %+v", stopping, len(h.entries), refused)

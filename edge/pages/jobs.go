@@ -79,7 +79,9 @@ func newJobs(
 		defer j.mu.Unlock()
 		return float64(j.selections.len())
 	})
-	cfg.Metrics.NewGauge(`tidemark_edge_jobs_queued`, func() float64 { return float64(j.queued.Load()) })
+	cfg.Metrics.NewGauge(`tidemark_edge_jobs_queued`, func() float64 {
+		return float64(j.queued.Load())
+	})
 	return j
 }
 

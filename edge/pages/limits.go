@@ -86,17 +86,17 @@ const (
 	// renewedBy is by how much a cut seems younger, when another node tells of it again, if
 	// it was renewed there: less than joinPin, by what messages and awaitFor can take.
 	renewedBy = joinPin / 2
-	// lookEvery is how often a node of a cluster lets go of what is kept for walks of other
+	// updateEvery is how often a node of a cluster lets go of what is kept for walks of other
 	// nodes, while something is.
-	lookEvery = time.Second
+	updateEvery = time.Second
 	// pollEvery is how often a walk looks whether the generations that it waits for are there.
 	pollEvery = 10 * time.Millisecond
 	// tellEvery is how often a node tells the others of a walk that goes on: a small part
 	// of limits.pin.
 	tellEvery = 5 * time.Second
-	// recallFor is how long at least a view that was replaced can still be pinned for a walk
+	// replacedFor is how long at least a view that was replaced can still be pinned for a walk
 	// of another node: much longer than what is told is under way.
-	recallFor = 2 * time.Second
+	replacedFor = 2 * time.Second
 	// awaitFor is how long a walk waits for generations that this node does not have yet.
 	// A follower is behind its writer by milliseconds, on a busy machine by half a second.
 	awaitFor = 2 * time.Second

@@ -306,7 +306,8 @@ func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error)
 // is one of the past, which hardly anyone asks for but a walk, and that once.
 func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 	if f.lastCopy != nil {
-		return Reply{Page: f.lastCopy.Page, AsOf: f.lastCopy.AsOf, Stale: true, Free: f.lastCopy.Free}
+		last := f.lastCopy
+		return Reply{Page: last.Page, AsOf: last.AsOf, Stale: true, Free: last.Free}
 	}
 
 	room := takeBuffer()

@@ -57,10 +57,11 @@ func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	if others := t.Key.Cell.Share(t.Span.Month); others != nil {
 		others.Add(&tally)
 	}
-	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
+	body := render.AppendUsage(nil, &render.Usage{
 		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
 		Reserved: t.Quota().Reserved,
-	})}}
+	})
+	return Reply{Page: &Page{Generations: p.Published(), Body: body}}
 }
 
 // Stats answers GET /v1/stats: how many positions, pools and transactions the

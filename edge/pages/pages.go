@@ -89,7 +89,8 @@ func New(cfg *Config) (*Pages, error) {
 		Units:     &Page{Body: appendUnits(nil)},
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
-		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains), histories: newHistories(),
+		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains),
+		histories: newHistories(),
 	}
 	p.limits.Store(&cfg.Limits)
 	p.SetPlans(cfg.Plans)

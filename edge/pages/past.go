@@ -50,7 +50,8 @@ func newPastCache() (*pastCache, error) {
 		BufferItems: 64,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a cache of %d bytes for the past: %w", pastCacheBytes, err)
+		return nil, fmt.Errorf("cannot make a cache of %d bytes for the past: %w",
+			pastCacheBytes, err)
 	}
 	return &pastCache{kept}, nil
 }
@@ -185,7 +186,8 @@ func (p *Pages) dayEnds(v *rankings.View, pool, from uint32) ([]chart.End, error
 func (p *Pages) readDayEnds(st *market.State, pool, from, to uint32) ([]chart.End, error) {
 	store := p.cfg.Store
 	if from <= market.DayOf(st.Pools.At(pool).CreatedAt) { // nothing leads them
-		return readSeries(store.PoolDays(st.Chain, pool, from, to, storage.OldestFirst), chart.EndOfDay)
+		days := store.PoolDays(st.Chain, pool, from, to, storage.OldestFirst)
+		return readSeries(days, chart.EndOfDay)
 	}
 	return readSeries(store.PoolDaysFrom(st.Chain, pool, from, to), chart.EndOfDay)
 }

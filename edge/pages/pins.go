@@ -50,7 +50,8 @@ type cut struct {
 	accounts   int // whose pin it is
 	answers    int // under way
 
-	asked, told time.Time // used by this node, and other nodes were told of it
+	usedHere time.Time // used by this node
+	told     time.Time // when other nodes were told of it last
 }
 
 func newPins(cfg *Config, limits *atomic.Pointer[Limits], onDrop func()) *pins {
@@ -64,60 +65,61 @@ func newPins(cfg *Config, limits *atomic.Pointer[Limits], onDrop func()) *pins {
 		return float64(len(p.cuts))
 	})
 	if cfg.TellWalk != nil {
-		p.share(cfg.TellWalk)
+		p.startSharing(cfg.TellWalk)
 	}
 	return p
 }
 
-// join returns a cut for a new walk: a young one of the same chains, or views. The
-// caller must release it.
-func (p *pins) join(account uint64, views []*rankings.View) (*cut, *render.Error) {
+// pinNewest returns a cut for a new walk: a young one of the same chains, or views, which
+// are the newest. The caller must end the answer.
+func (p *pins) pinNewest(account uint64, views []*rankings.View) (*cut, *render.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.expire(now)
+	p.dropExpired(now)
 	for _, c := range slices.Backward(p.cuts) {
-		if now.Sub(c.made) < joinPin && c.isOf(views) {
-			return p.use(c, account, now), nil
+		if now.Sub(c.made) < joinPin && c.hasChainsOf(views) {
+			return p.beginAnswer(c, account, now), nil
 		}
 	}
-	return p.addFor(account, views, now)
+	return p.addOrRenew(account, views, now)
 }
 
-// keep pins views, which somebody named. The caller must release the cut.
-func (p *pins) keep(account uint64, views []*rankings.View) (*cut, *render.Error) {
+// pinNamed returns a cut of views, whose generations the question names and which nobody
+// has pinned yet. The caller must end the answer.
+func (p *pins) pinNamed(account uint64, views []*rankings.View) (*cut, *render.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.addFor(account, views, time.Now())
+	return p.addOrRenew(account, views, time.Now())
 }
 
-// find returns the cut with the named generations of a chain, or of all chains when
-// chain is 0; nil if it is not kept. The caller must release it.
-func (p *pins) find(account uint64, chain market.ChainID, named []query.Generation) *cut {
+// findPinned returns the cut with the named generations of a chain, or of all chains
+// when chain is 0; nil if it is not kept. The caller must end the answer.
+func (p *pins) findPinned(account uint64, chain market.ChainID, named []query.Generation) *cut {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.expire(now)
-	if c := p.cutOf(chain, named, now); c != nil {
-		return p.use(c, account, now)
+	p.dropExpired(now)
+	if c := p.lookUp(chain, named, now); c != nil {
+		return p.beginAnswer(c, account, now)
 	}
 	return nil
 }
 
-// cutOf is find without a use.
-func (p *pins) cutOf(chain market.ChainID, named []query.Generation, now time.Time) *cut {
+// lookUp is findPinned without an answer that begins.
+func (p *pins) lookUp(chain market.ChainID, named []query.Generation, now time.Time) *cut {
 	for _, c := range slices.Backward(p.cuts) {
-		if now.Before(c.end(p.limits.Load())) && areNamed(c.of(chain), named) {
+		if now.Before(c.end(p.limits.Load())) && areNamed(c.viewsOf(chain), named) {
 			return c
 		}
 	}
 	return nil
 }
 
-// use makes a cut the pin of an account and counts an answer from it.
-func (p *pins) use(c *cut, account uint64, now time.Time) *cut {
-	isNew := p.give(c, account)
-	c.used, c.asked = now, now
+// beginAnswer makes a cut the pin of an account and counts an answer from it.
+func (p *pins) beginAnswer(c *cut, account uint64, now time.Time) *cut {
+	isNew := p.assign(c, account)
+	c.used, c.usedHere = now, now
 	c.answers++
 	if isNew && p.shared != nil {
 		p.shared.tell(c, now, account)
@@ -125,8 +127,8 @@ func (p *pins) use(c *cut, account uint64, now time.Time) *cut {
 	return c
 }
 
-// give makes a cut the pin of an account. It reports false if it is that already.
-func (p *pins) give(c *cut, account uint64) bool {
+// assign makes a cut the pin of an account. It reports false if it is that already.
+func (p *pins) assign(c *cut, account uint64) bool {
 	old := p.byAccount[account]
 	if old == c {
 		return false
@@ -139,20 +141,23 @@ func (p *pins) give(c *cut, account uint64) bool {
 	return true
 }
 
-// release ends an answer from a cut.
-func (p *pins) release(c *cut) {
+// endAnswer ends an answer from a cut.
+func (p *pins) endAnswer(c *cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.used = time.Now()
 	c.answers--
-	p.expire(c.used)
+	p.dropExpired(c.used)
 }
 
 // errReplaced reports that views were replaced on the board: try the newer ones.
-var errReplaced = render.Unavailable("rankings changed repeatedly while they were pinned", retryAfter)
+var errReplaced = render.Unavailable(
+	"rankings changed repeatedly while they were pinned", retryAfter)
 
-// addFor makes a cut of views for a walk of an account, or renews the one that there is.
-func (p *pins) addFor(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
+// addOrRenew makes a cut of views for a walk of an account, or renews the one that there is.
+func (p *pins) addOrRenew(
+	account uint64, views []*rankings.View, now time.Time,
+) (*cut, *render.Error) {
 	i := slices.IndexFunc(p.cuts, func(c *cut) bool {
 		return slices.EqualFunc(c.views, views, isSameGeneration)
 	})
@@ -161,7 +166,7 @@ func (p *pins) addFor(account uint64, views []*rankings.View, now time.Time) (*c
 		if err != nil {
 			return nil, err
 		}
-		return p.use(c, account, now), nil
+		return p.beginAnswer(c, account, now), nil
 	}
 
 	if slices.ContainsFunc(views, p.isLost) {
@@ -169,7 +174,7 @@ func (p *pins) addFor(account uint64, views []*rankings.View, now time.Time) (*c
 	}
 	c := p.cuts[i]
 	p.renew(c, now)
-	p.use(c, account, now)
+	p.beginAnswer(c, account, now)
 	if p.shared != nil && c.told != now {
 		p.shared.tell(c, now, account) // of its new age
 	}
@@ -184,22 +189,15 @@ func (p *pins) renew(c *cut, made time.Time) {
 }
 
 // add makes a cut of views for accounts, in the place of another one if there is no room.
-func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*cut, *render.Error) {
+func (p *pins) add(
+	views []*rankings.View, now time.Time, accounts ...uint64,
+) (*cut, *render.Error) {
 	spare := -1
 	if len(p.cuts) >= p.limits.Load().Pins {
-		spare = slices.IndexFunc(p.cuts, func(c *cut) bool {
-			others := c.accounts
-			for _, account := range accounts {
-				if p.byAccount[account] == c {
-					others--
-				}
-			}
-			return c.answers == 0 && others == 0
-		})
-		if spare < 0 {
+		if spare = p.findSpare(accounts); spare < 0 {
 			p.refused.Inc()
-			return nil, render.Unavailable("as many generations as possible are pinned, by walks and by "+
-				"answers under way", max(p.nextEnd().Sub(now), retryAfter))
+			return nil, render.Unavailable("as many generations as possible are pinned, by walks "+
+				"and by answers under way", max(p.nextEnd().Sub(now), retryAfter))
 		}
 	}
 
@@ -224,6 +222,20 @@ func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*
 	return c, nil
 }
 
+// findSpare returns the index of the oldest cut that is the pin of none but accounts and
+// that no answer is made from, or -1.
+func (p *pins) findSpare(accounts []uint64) int {
+	return slices.IndexFunc(p.cuts, func(c *cut) bool {
+		others := c.accounts
+		for _, account := range accounts {
+			if p.byAccount[account] == c {
+				others--
+			}
+		}
+		return c.answers == 0 && others == 0
+	})
+}
+
 // isLost reports whether the leaves of a view may be gone, if nobody has pinned it: with
 // the second generation after it. A node alone asks for the newest again before that.
 func (p *pins) isLost(v *rankings.View) bool {
@@ -234,8 +246,8 @@ func (p *pins) isLost(v *rankings.View) bool {
 	return c.View != v && (p.shared == nil || c.View.Generation != v.Generation+1)
 }
 
-// expire drops the cuts whose time has passed.
-func (p *pins) expire(now time.Time) {
+// dropExpired drops the cuts whose time has passed.
+func (p *pins) dropExpired(now time.Time) {
 	for i := len(p.cuts) - 1; i >= 0; i-- {
 		if c := p.cuts[i]; c.answers == 0 && !now.Before(c.end(p.limits.Load())) {
 			p.drop(i)
@@ -262,7 +274,7 @@ func (p *pins) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.expire(now)
+	p.dropExpired(now)
 	if len(p.cuts) == 0 {
 		p.timer = nil
 		return
@@ -284,7 +296,7 @@ func (p *pins) nextEnd() time.Time {
 
 // close drops all cuts. No answer may be under way.
 func (p *pins) close() {
-	p.shared.stopWatching()
+	p.shared.stopSharing()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shared = nil
@@ -311,8 +323,8 @@ func unpin(views []*rankings.View) {
 	}
 }
 
-// of returns the cut's view of a chain, or all of them when chain is 0.
-func (c *cut) of(chain market.ChainID) []*rankings.View {
+// viewsOf returns the cut's view of a chain, or all of them when chain is 0.
+func (c *cut) viewsOf(chain market.ChainID) []*rankings.View {
 	if chain == 0 {
 		return c.views
 	}
@@ -324,20 +336,25 @@ func (c *cut) of(chain market.ChainID) []*rankings.View {
 	return nil
 }
 
-// isOf reports whether the cut has the same chains as views.
-func (c *cut) isOf(views []*rankings.View) bool {
+// hasChainsOf reports whether the cut has the same chains as views.
+func (c *cut) hasChainsOf(views []*rankings.View) bool {
 	return slices.EqualFunc(c.views, views, func(a, b *rankings.View) bool {
 		return a.State.Chain == b.State.Chain
 	})
 }
 
 func isSameGeneration(a, b *rankings.View) bool {
-	return a.State.Chain == b.State.Chain && a.Generation == b.Generation
+	return generationOf(a) == generationOf(b)
+}
+
+// generationOf returns the name of a view's generation.
+func generationOf(v *rankings.View) query.Generation {
+	return query.Generation{Chain: v.State.Chain, Number: v.Generation}
 }
 
 // areNamed reports whether named are the generations of views.
 func areNamed(views []*rankings.View, named []query.Generation) bool {
 	return slices.EqualFunc(views, named, func(v *rankings.View, g query.Generation) bool {
-		return v.State.Chain == g.Chain && v.Generation == g.Number
+		return generationOf(v) == g
 	})
 }

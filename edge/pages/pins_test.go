@@ -25,25 +25,25 @@ func TestFirstAnswerOfPin(t *testing.T) {
 	p := newPins(&Config{Board: board, Metrics: metrics.NewSet()}, &limits, func() {})
 	defer p.close()
 
-	first, refused := p.join(1, []*rankings.View{view})
+	first, refused := p.pinNewest(1, []*rankings.View{view})
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	second := p.find(2, 1, []query.Generation{{Chain: 1, Number: 7}})
+	second := p.findPinned(2, 1, []query.Generation{{Chain: 1, Number: 7}})
 	if second != first || first.answers != 2 || first.accounts != 2 {
 		t.Fatalf("while the first answer is under way %p is found; want %p: %+v", second, first, *first)
 	}
 
 	f := func(after time.Duration, kept int) {
 		t.Helper()
-		p.expire(first.used.Add(after))
+		p.dropExpired(first.used.Add(after))
 		if len(p.cuts) != kept || view.Pinned() != (kept > 0) {
 			t.Errorf("%v after the last answer %d cuts are kept; want %d", after, len(p.cuts), kept)
 		}
 	}
-	p.release(first)
+	p.endAnswer(first)
 	f(2*bounds.Pin, 1) // of which one answer is under way
-	p.release(second)
+	p.endAnswer(second)
 	f(bounds.Pin-1, 1)
 	f(bounds.Pin, 0)
 }
@@ -76,11 +76,11 @@ func (p *pinning) walk(account uint64) (generation uint64, retry time.Duration) 
 	p.generation++
 	p.view, _ = rankings.Build(p.view, crowd(3, 1), p.generation)
 	p.board.Publish(p.view)
-	c, refused := p.join(account, []*rankings.View{p.view})
+	c, refused := p.pinNewest(account, []*rankings.View{p.view})
 	if refused != nil {
 		return 0, refused.Retry
 	}
-	p.release(c)
+	p.endAnswer(c)
 	return c.views[0].Generation, 0
 }
 
@@ -129,12 +129,12 @@ func TestPinsEnd(t *testing.T) {
 		f := func(at time.Duration, found bool) {
 			t.Helper()
 			time.Sleep(time.Until(began.Add(at)))
-			c := p.find(1, 1, named)
+			c := p.findPinned(1, 1, named)
 			if (c != nil) != found || view.Pinned() != found {
 				t.Errorf("after %s the cut is found %t, pinned %t; want %t", at, c != nil, view.Pinned(), found)
 			}
 			if c != nil {
-				p.release(c)
+				p.endAnswer(c)
 			}
 		}
 
@@ -177,17 +177,17 @@ func TestPinOfNewestGenerations(t *testing.T) {
 				t.Errorf("account %d has a pin: %t, %v; want %t", account, c != nil, err, want)
 			}
 			if c != nil {
-				p.release(c)
+				p.endAnswer(c)
 			}
 		}
 		begin := func(account uint64, at time.Duration) {
 			t.Helper()
-			f(account, at, func() (*cut, *render.Error) { return p.join(account, []*rankings.View{p.view}) }, true)
+			f(account, at, func() (*cut, *render.Error) { return p.pinNewest(account, []*rankings.View{p.view}) }, true)
 		}
 		goOn := func(account uint64, at time.Duration, want bool) {
 			t.Helper()
 			named := []query.Generation{{Chain: 1, Number: oldest.Generation}}
-			f(account, at, func() (*cut, *render.Error) { return p.find(account, 1, named), nil }, want)
+			f(account, at, func() (*cut, *render.Error) { return p.findPinned(account, 1, named), nil }, want)
 		}
 
 		begin(2, 50*time.Second)
@@ -214,7 +214,9 @@ func TestOutdatedPin(t *testing.T) {
 	next, _ := rankings.Build(old, crowd(4, 1), 2)
 	p.board.Publish(next)
 
-	for name, pin := range map[string]func(uint64, []*rankings.View) (*cut, *render.Error){"join": p.join, "keep": p.keep} {
+	for name, pin := range map[string]func(uint64, []*rankings.View) (*cut, *render.Error){
+		"pinNewest": p.pinNewest, "pinNamed": p.pinNamed,
+	} {
 		c, err := pin(1, []*rankings.View{old})
 		if c != nil || err != errReplaced || old.Pinned() || len(p.cuts) != 0 || len(p.byAccount) != 0 {
 			t.Errorf("%s: got %v, %v; pinned %t, with %d cuts", name, c, err, old.Pinned(), len(p.cuts))

@@ -25,11 +25,11 @@ type Walk struct {
 // sharedPins is what pins have besides in a cluster. It is used while they are locked.
 type sharedPins struct {
 	tellWalk func(*Walk)
-	seen     map[market.ChainID]*rankings.View // on the board, at the last look
+	seen     map[market.ChainID]*rankings.View // on the board, at the last update
 	replaced map[market.ChainID]replacedView
 	awaited  []awaitedWalk
 
-	wake    chan struct{} // for look; of capacity 1
+	wake    chan struct{} // for updateShared; of capacity 1
 	stop    chan struct{}
 	watches sync.WaitGroup
 }
@@ -46,8 +46,8 @@ type awaitedWalk struct {
 	until time.Time
 }
 
-// share begins to tell other nodes of cuts.
-func (p *pins) share(tell func(*Walk)) {
+// startSharing begins to tell other nodes of cuts.
+func (p *pins) startSharing(tell func(*Walk)) {
 	s := &sharedPins{
 		tellWalk: tell, seen: map[market.ChainID]*rankings.View{},
 		replaced: map[market.ChainID]replacedView{},
@@ -66,50 +66,50 @@ func (p *pins) share(tell func(*Walk)) {
 			case <-s.wake:
 			case <-timer.C:
 			}
-			if next := p.look(time.Now()); next > 0 {
+			if next := p.updateShared(time.Now()); next > 0 {
 				timer.Reset(next)
 			}
 		}
 	})
 }
 
-// lookSoon has look called.
-func (s *sharedPins) lookSoon() {
+// updateSoon has updateShared called.
+func (s *sharedPins) updateSoon() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// stopWatching ends what share began.
-func (s *sharedPins) stopWatching() {
+// stopSharing ends what startSharing began.
+func (s *sharedPins) stopSharing() {
 	if s != nil {
 		close(s.stop)
 		s.watches.Wait()
 	}
 }
 
-// look notes which views were replaced, pins what is awaited, and tells the other nodes
-// again of what walks use here. It returns when to look again if the board does not change
-// before; 0: never.
-func (p *pins) look(now time.Time) (next time.Duration) {
+// updateShared notes which views were replaced, pins what is awaited, and tells the other
+// nodes again of what walks use here. It returns when to do so again if the board does not
+// change before; 0: never.
+func (p *pins) updateShared(now time.Time) (next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.shared
 	s.noteReplaced(p.board.Load(), now)
 	s.awaited = slices.DeleteFunc(s.awaited, func(w awaitedWalk) bool {
-		return p.follow(w.Walk, now) || !now.Before(w.until)
+		return p.pinWalk(w.Walk, now) || !now.Before(w.until)
 	})
 
 	for _, c := range p.cuts {
-		if (c.answers > 0 || c.asked.After(c.told)) && now.Sub(c.told) >= tellEvery {
+		if (c.answers > 0 || c.usedHere.After(c.told)) && now.Sub(c.told) >= tellEvery {
 			s.tell(c, now, p.accountsOf(c)...)
 		}
 	}
 
 	switch {
 	case len(s.replaced) > 0 || len(s.awaited) > 0:
-		return lookEvery
+		return updateEvery
 	case len(p.cuts) > 0:
 		return tellEvery
 	}
@@ -126,7 +126,7 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 	}
 
 	for chain, r := range s.replaced {
-		if now.Sub(r.at) >= recallFor {
+		if now.Sub(r.at) >= replacedFor {
 			delete(s.replaced, chain)
 		}
 	}
@@ -136,11 +136,11 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 func (s *sharedPins) tell(c *cut, now time.Time, accounts ...uint64) {
 	w := &Walk{Accounts: accounts, Age: now.Sub(c.made)}
 	for _, v := range c.views {
-		w.Generations = append(w.Generations, query.Generation{Chain: v.State.Chain, Number: v.Generation})
+		w.Generations = append(w.Generations, generationOf(v))
 	}
 	c.told = now
 	s.tellWalk(w)
-	s.lookSoon() // which finds out when to tell again
+	s.updateSoon() // which finds out when to tell again
 }
 
 func (p *pins) accountsOf(c *cut) (accounts []uint64) {
@@ -163,20 +163,20 @@ func (p *pins) hear(w *Walk) {
 	if s == nil {
 		return // closed
 	}
-	p.expire(now)
-	if !p.follow(w, now) && len(s.awaited) < maxAwaited {
+	p.dropExpired(now)
+	if !p.pinWalk(w, now) && len(s.awaited) < maxAwaited {
 		s.awaited = append(s.awaited, awaitedWalk{w, now.Add(awaitFor)})
-		s.lookSoon()
+		s.updateSoon()
 	}
 }
 
-// follow makes the cut of a walk the pin of its accounts, if there is room for it. It
+// pinWalk makes the cut of a walk the pin of its accounts, if there is room for it. It
 // reports false if this node lacks a generation of it.
-func (p *pins) follow(w *Walk, now time.Time) bool {
+func (p *pins) pinWalk(w *Walk, now time.Time) bool {
 	made := now.Add(-w.Age)
-	c := p.cutOf(0, w.Generations, now)
+	c := p.lookUp(0, w.Generations, now)
 	if c == nil {
-		views := p.viewsOf(w.Generations)
+		views := p.findViews(w.Generations)
 		if views == nil {
 			return false
 		}
@@ -190,20 +190,20 @@ func (p *pins) follow(w *Walk, now time.Time) bool {
 	}
 
 	for _, account := range w.Accounts {
-		p.give(c, account)
+		p.assign(c, account)
 	}
 	c.used = now
 	return true
 }
 
-// viewsOf returns the views of generations, nil if there is one that cannot be pinned.
-func (p *pins) viewsOf(generations []query.Generation) []*rankings.View {
+// findViews returns the views of generations, nil if there is one that cannot be pinned.
+func (p *pins) findViews(generations []query.Generation) []*rankings.View {
 	board := p.board.Load()
 	views := make([]*rankings.View, 0, len(generations))
 	for _, g := range generations {
 		if c, ok := board.Chain(g.Chain); ok && c.View != nil && c.View.Generation == g.Number {
 			views = append(views, c.View)
-		} else if v := p.previous(g.Chain); v != nil && v.Generation == g.Number {
+		} else if v := p.justReplaced(g.Chain); v != nil && v.Generation == g.Number {
 			views = append(views, v)
 		} else {
 			return nil
@@ -212,9 +212,9 @@ func (p *pins) viewsOf(generations []query.Generation) []*rankings.View {
 	return views
 }
 
-// recall returns views with those that are named in the place of the newest, where they
-// were replaced a moment ago. It does not change views.
-func (p *pins) recall(views []*rankings.View, named []query.Generation) []*rankings.View {
+// restoreNamed returns views with those that are named in the place of the newest, where
+// they were replaced a moment ago. It does not change views.
+func (p *pins) restoreNamed(views []*rankings.View, named []query.Generation) []*rankings.View {
 	if p.shared == nil {
 		return views
 	}
@@ -223,34 +223,40 @@ func (p *pins) recall(views []*rankings.View, named []query.Generation) []*ranki
 
 	views = slices.Clone(views)
 	for i, v := range views {
-		was := p.previous(v.State.Chain)
-		if was != nil && slices.Contains(named, query.Generation{Chain: v.State.Chain, Number: was.Generation}) {
+		was := p.justReplaced(v.State.Chain)
+		if was != nil && slices.Contains(named, generationOf(was)) {
 			views[i] = was
 		}
 	}
 	return views
 }
 
-// previous returns the view of a chain that was replaced a moment ago, if it can still be
+// justReplaced returns the view of a chain that was replaced a moment ago, if it can still be
 // pinned; nil: there is none.
-func (p *pins) previous(chain market.ChainID) *rankings.View {
+func (p *pins) justReplaced(chain market.ChainID) *rankings.View {
 	if v := p.shared.replaced[chain].view; v != nil && !p.isLost(v) {
 		return v
 	}
 	return nil
 }
 
-// await waits until this node has the named generations, if it is about to have them: it
+// awaitNamed waits until this node has the named generations, if it is about to have them: it
 // may be behind the node that named them.
-func (p *pins) await(named []query.Generation) {
+func (p *pins) awaitNamed(named []query.Generation) {
 	if p.shared == nil {
 		return
 	}
 	isComing := func(g query.Generation) bool {
 		c, ok := p.board.Load().Chain(g.Chain)
-		return ok && c.View != nil && c.View.Generation < g.Number && g.Number <= c.View.Generation+maxBehind
+		if !ok || c.View == nil {
+			return false
+		}
+		now := c.View.Generation
+		return now < g.Number && g.Number <= now+maxBehind
 	}
-	for end := time.Now().Add(awaitFor); slices.ContainsFunc(named, isComing) && time.Now().Before(end); {
+
+	end := time.Now().Add(awaitFor)
+	for slices.ContainsFunc(named, isComing) && time.Now().Before(end) {
 		time.Sleep(pollEvery)
 	}
 }

@@ -76,7 +76,7 @@ func (n *sharingNode) ask(account uint64, which query.Cut) (uint64, *render.Erro
 	if err != nil {
 		return 0, err
 	}
-	defer n.pins.release(c)
+	defer n.pins.endAnswer(c)
 	if !c.views[0].Pinned() {
 		n.t.Error("a walk is on a generation that is not pinned")
 	}
@@ -240,7 +240,7 @@ func TestLongAnswerIsKeptOnOtherNodes(t *testing.T) {
 			t.Error("the other node does not keep what an answer is made from")
 		}
 		time.Sleep(4*time.Minute + 30*time.Second)
-		nodes[0].pins.release(c)
+		nodes[0].pins.endAnswer(c)
 		nodes[0].publish(2, 3)
 		time.Sleep(28 * time.Second)
 		for i, n := range nodes {
@@ -270,7 +270,7 @@ func TestWalkOfTenMinutes(t *testing.T) {
 		if kept, _ := n.kept(); len(kept) != 1 {
 			t.Errorf("generations %d are kept; want the one of the answer under way", kept)
 		}
-		n.pins.release(c)
+		n.pins.endAnswer(c)
 		if kept, _ := n.kept(); len(kept) != 0 {
 			t.Errorf("generations %d are kept after the answer", kept)
 		}
@@ -354,14 +354,14 @@ func TestWalkOnUnavailableChain(t *testing.T) {
 		if underWay != 0 {
 			t.Errorf("%d answers are under way", underWay)
 		}
-		if n.pins.find(7, 0, []query.Generation{{Chain: 2, Number: 1}}) != nil {
+		if n.pins.findPinned(7, 0, []query.Generation{{Chain: 2, Number: 1}}) != nil {
 			t.Error("the generation of another chain is found")
 		}
 
 		views := []*rankings.View{n.view}
 		n.cfg.Board.SetStatus(1, rankings.ChainStatus{Enabled: true})
 		n.cfg.Board.Withdraw(1)
-		if c, err := n.pins.keep(8, views); err != errReplaced {
+		if c, err := n.pins.pinNamed(8, views); err != errReplaced {
 			t.Errorf("a view that was withdrawn is kept: %v, %v", c, err)
 		}
 		n.HearWalk(&Walk{Generations: []query.Generation{{Chain: 1, Number: 2}}})
@@ -408,7 +408,7 @@ func TestWalkOnUnequalNodes(t *testing.T) {
 	f("three behind", ms, []uint64{2}, []uint64{3, 4, 5}, 500*ms, false)
 	f("behind for too long", ms, []uint64{4}, []uint64{5}, awaitFor+100*ms, false)
 	f("one ahead", ms, []uint64{5, 6}, nil, 0, true)
-	f("one ahead for long", recallFor, []uint64{5, 6}, nil, 0, false)
+	f("one ahead for long", replacedFor, []uint64{5, 6}, nil, 0, false)
 	f("two ahead", ms, []uint64{5, 6, 7}, nil, 0, false)
 	f("after a gap", ms, []uint64{5, 7}, nil, 0, false)
 }
@@ -448,7 +448,7 @@ func TestUntoldWalk(t *testing.T) {
 		}
 
 		newest := []*rankings.View{n.view}
-		recalled := n.pins.recall(newest, []query.Generation{{Chain: 1, Number: 5}})
+		recalled := n.pins.restoreNamed(newest, []query.Generation{{Chain: 1, Number: 5}})
 		if recalled[0].Generation != 5 || newest[0] != n.view {
 			t.Errorf("generation %d is recalled, and the newest are changed to %d; want 5 and 6",
 				recalled[0].Generation, newest[0].Generation)
@@ -458,7 +458,7 @@ func TestUntoldWalk(t *testing.T) {
 		f(5, true)
 		f(4, false)
 		n.publish(7, 8)
-		time.Sleep(recallFor)
+		time.Sleep(replacedFor)
 		f(8, true)
 		f(7, false)
 	})
@@ -578,7 +578,7 @@ func TestAwaitedWalksAreBounded(t *testing.T) {
 		if _, got := n.kept(); got != maxAwaited {
 			t.Errorf("%d walks are awaited; want %d", got, maxAwaited)
 		}
-		time.Sleep(awaitFor + lookEvery)
+		time.Sleep(awaitFor + updateEvery)
 		if _, got := n.kept(); got != 0 {
 			t.Errorf("%d walks are awaited after their time", got)
 		}

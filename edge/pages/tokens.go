@@ -37,7 +37,8 @@ func (p *Pages) renderTokens(q *Question, sc *scope, found *rankings.Page, total
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = render.AppendTokenRow(dst, r.View.State, r.Index, r.View.PoolsOfToken(r.Index), r.Rank)
+		pools := r.View.PoolsOfToken(r.Index)
+		dst = render.AppendTokenRow(dst, r.View.State, r.Index, pools, r.Rank)
 	}
 
 	dst = render.AppendPagination(append(dst, ']'), &render.Pagination{
@@ -66,7 +67,9 @@ func (p *Pages) answerToken(q *Question) (Reply, *render.Error) {
 	key := sc.appendKey(text[len(text):], text)
 	page, ok := p.cache.get(key)
 	if !ok {
-		page = &Page{Body: p.renderToken(v, token), Generations: formatGenerations(v), key: string(key)}
+		page = &Page{
+			Body: p.renderToken(v, token), Generations: formatGenerations(v), key: string(key),
+		}
 		p.cache.put(page)
 	}
 	return Reply{Page: page, AsOf: v.Confirmed()}, nil

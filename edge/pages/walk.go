@@ -29,7 +29,7 @@ func (p *Pages) listScope(q *Question) (scope, *render.Error) {
 	}
 	sc, err := p.scopeOfCut(q, chain, c)
 	if err != nil {
-		p.pins.release(c)
+		p.pins.endAnswer(c)
 	}
 	return sc, err
 }
@@ -37,16 +37,16 @@ func (p *Pages) listScope(q *Question) (scope, *render.Error) {
 // release ends the use of a scope.
 func (p *Pages) release(sc *scope) {
 	if sc.cut != nil {
-		p.pins.release(sc.cut)
+		p.pins.endAnswer(sc.cut)
 	}
 }
 
-// findCut returns the cut that a question asks for. The caller must release it.
+// findCut returns the cut that a question asks for. The caller must end the answer.
 func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error) {
-	p.pins.await(q.Cut.Named)
+	p.pins.awaitNamed(q.Cut.Named)
 	for range maxLeafRetries {
 		if !q.Cut.Pin {
-			if c := p.pins.find(q.Account, chain, q.Cut.Named); c != nil {
+			if c := p.pins.findPinned(q.Account, chain, q.Cut.Named); c != nil {
 				return c, nil
 			}
 		}
@@ -54,8 +54,8 @@ func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error)
 		if err != nil {
 			return nil, err
 		}
-		views := p.pins.recall(all.views, q.Cut.Named)
-		asked := (&cut{views: views}).of(chain)
+		views := p.pins.restoreNamed(all.views, q.Cut.Named)
+		asked := (&cut{views: views}).viewsOf(chain)
 		if len(asked) == 0 {
 			return nil, errUnavailableChain(chain)
 		}
@@ -63,9 +63,9 @@ func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error)
 		var c *cut
 		switch {
 		case q.Cut.Pin:
-			c, err = p.pins.join(q.Account, views)
+			c, err = p.pins.pinNewest(q.Account, views)
 		case areNamed(asked, q.Cut.Named): // published, and not pinned yet
-			c, err = p.pins.keep(q.Account, views)
+			c, err = p.pins.pinNamed(q.Account, views)
 		default:
 			return nil, errNotKept(asked, &q.Cut)
 		}
@@ -93,7 +93,7 @@ func errNotKept(asked []*rankings.View, named *query.Cut) *render.Error {
 // scopeOfCut returns a question's part of a cut. Chains that were not there when
 // the walk began stay missing to its end.
 func (p *Pages) scopeOfCut(q *Question, chain market.ChainID, c *cut) (scope, *render.Error) {
-	sc := scope{views: c.of(chain), missing: q.missing[:0], cut: c}
+	sc := scope{views: c.viewsOf(chain), missing: q.missing[:0], cut: c}
 	snapshot := p.cfg.Board.Load()
 	for _, v := range sc.views {
 		at, ok := snapshot.Chain(v.State.Chain)
@@ -104,7 +104,7 @@ func (p *Pages) scopeOfCut(q *Question, chain market.ChainID, c *cut) (scope, *r
 	}
 
 	for _, id := range p.enabled {
-		if chain == 0 && len(c.of(id)) == 0 {
+		if chain == 0 && len(c.viewsOf(id)) == 0 {
 			sc.missing = append(sc.missing, id)
 		}
 	}

@@ -63,7 +63,7 @@ func expensive() map[string]struct {
 
 // TestExpensiveQuestions checks that the work of each expensive question is of its
 // account, which leaves a processor to others, and that what it takes is expected of
-// works of its kind alone.
+// tasks of its kind alone.
 func TestExpensiveQuestions(t *testing.T) {
 	st := crowd(longOwner, 1)
 	st.Head.Time = 2 * longChart * market.Day
@@ -94,7 +94,7 @@ func TestExpensiveQuestions(t *testing.T) {
 		}
 		for kind := range taskKinds {
 			if learned := a.rates[kind] != before[kind]; learned != (kind == of.taskKind) {
-				t.Errorf("%s: the rate of works of kind %d has changed: %t", name, kind, learned)
+				t.Errorf("%s: the rate of tasks of kind %d has changed: %t", name, kind, learned)
 			}
 			if size := a.rates[kind].size - fading*before[kind].size; kind == of.taskKind && size <= taskBase {
 				t.Errorf("%s: its work is of size %g, as one that reads nothing", name, size)
@@ -102,7 +102,7 @@ func TestExpensiveQuestions(t *testing.T) {
 		}
 	}
 	if a.running != 1 || len(a.accounts) != 1 {
-		t.Errorf("%d works of %d accounts run afterwards; want 1", a.running, len(a.accounts))
+		t.Errorf("%d tasks of %d accounts run afterwards; want 1", a.running, len(a.accounts))
 	}
 	running.end()
 }
@@ -308,11 +308,11 @@ func TestPageGauges(t *testing.T) {
 func TestClose(t *testing.T) {
 	p := opened(t, nil, crowd(30, 1))
 	on, _ := p.cfg.Board.Load().Chain(1)
-	c, refused := p.pins.join(1, []*rankings.View{on.View})
+	c, refused := p.pins.pinNewest(1, []*rankings.View{on.View})
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	p.pins.release(c)
+	p.pins.endAnswer(c)
 
 	hold := make(chan struct{})
 	p.jobs.startJob(p.jobs.reading, func() { <-hold })
@@ -329,13 +329,13 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestOneProcessorIsLeft checks that exports are rendered, and the works of one account
+// TestOneProcessorIsLeft checks that exports are rendered, and the tasks of one account
 // run, on all processors but one.
 func TestOneProcessorIsLeft(t *testing.T) {
 	p := crowded(t, nil, crowd(3, 1))
 	want := max(1, runtime.GOMAXPROCS(0)-1)
-	if exports, works := cap(p.exporting), p.admission.perAccount; exports != want || works != want {
-		t.Errorf("%d exports are rendered at once, and %d works of an account run; want %d", exports, works, want)
+	if exports, tasks := cap(p.exporting), p.admission.perAccount; exports != want || tasks != want {
+		t.Errorf("%d exports are rendered at once, and %d tasks of an account run; want %d", exports, tasks, want)
 	}
 }
 

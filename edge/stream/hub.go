@@ -78,7 +78,7 @@ func newHubMetrics(set *metrics.Set, open func() float64) hubMetrics {
 	}
 }
 
-// run polls the board and turns the wheel until nothing is watched any more.
+// run polls the board and turns the wheel until Poll returns false.
 func (h *Hub) run(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -95,13 +95,13 @@ func (h *Hub) run(ctx context.Context) {
 }
 
 // Poll tells the streams what was published since the last poll, and what the clock
-// says. It returns false when nothing is watched any more.
+// says. It returns false when there are no streams and nothing is watched any more.
 func (h *Hub) Poll(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.follow()
+	h.readBoard()
 	h.turnWheel(now)
-	if h.index.empty() {
+	if h.open == 0 && h.index.empty() {
 		h.cancel, h.snapshot = nil, nil
 		h.rendered = newEventCache()
 		return false
@@ -109,8 +109,8 @@ func (h *Hub) Poll(now time.Time) bool {
 	return true
 }
 
-// follow tells of the steps since the last one.
-func (h *Hub) follow() {
+// readBoard tells of the steps since the last one.
+func (h *Hub) readBoard() {
 	next := h.Board.Load()
 	if next == h.snapshot {
 		return
@@ -122,16 +122,16 @@ func (h *Hub) follow() {
 		h.resetStreams(0) // the hub stood still for longer than the log goes back
 	}
 	for _, s := range steps {
-		h.followStep(s)
+		h.readStep(s)
 		h.seq = s.Seq + 1
 	}
 
-	h.followViews()
+	h.readViews()
 	h.rendered.forget(next.Log)
 }
 
-// followStep tells of a step. That of a chain which is not served is passed over.
-func (h *Hub) followStep(s *rankings.Step) {
+// readStep tells of a step. That of a chain which is not served is passed over.
+func (h *Hub) readStep(s *rankings.Step) {
 	i := slices.IndexFunc(h.known, func(g query.Generation) bool { return g.Chain == s.Chain })
 	if i < 0 {
 		return
@@ -146,8 +146,8 @@ func (h *Hub) followStep(s *rankings.Step) {
 	h.tellStep(s)
 }
 
-// followViews notices chains that were published anew, or that no longer are.
-func (h *Hub) followViews() {
+// readViews notices chains that were published anew, or that no longer are.
+func (h *Hub) readViews() {
 	now := generationsOf(h.snapshot)
 	was := h.known
 	h.known = now

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,9 @@ func TestChainsOfKeys(t *testing.T) {
 		}
 	}
 
-	f(nil)
+	if chainsOfKeys(nil) == nil {
+		t.Error("a stream of nothing waits for all chains")
+	}
 	pool := func(chain market.ChainID, id byte) key { return key{ofPool, chain, [32]byte{id}} }
 	f([]market.ChainID{1}, pool(1, 1))
 	f([]market.ChainID{5, 1}, pool(5, 1), pool(1, 1), pool(5, 2), pool(1, 3))
@@ -226,6 +229,31 @@ func TestHubRestsAndBegins(t *testing.T) {
 	}
 }
 
+// TestNothingToWatch checks that a stream of an id that no position can have is as any
+// other: it gets comments, pays its minutes and can come back. Nothing concerns it.
+func TestNothingToWatch(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	a := s.open("a", "positions=1-abc", "")
+	s.wait(61)
+	if got := bytes.Count(a.text, comment); got != 4 || a.paid != 1 {
+		t.Errorf("in a minute the stream got %d comments and paid %d more minutes; want 4 and 1", got, a.paid)
+	}
+
+	a.text = nil
+	s.hub.resetStreams(1)
+	s.poll()
+	if got := s.open("back", "positions=1-abc", "1:9,42161:9/0").names(t); got != "" || len(a.text) > 0 {
+		t.Errorf("it gets %q, and %q when it comes back; want nothing", a.text, got)
+	}
+
+	s.close("a")
+	s.close("back")
+	if s.hub.Poll(s.now) {
+		t.Error("the hub does not rest when its streams are closed")
+	}
+}
+
 // TestResumeBehindReorg checks that a client which comes back hears nothing of a position
 // and a pool that were taken back before anybody watched them, but that they were.
 func TestResumeBehindReorg(t *testing.T) {
@@ -309,4 +337,26 @@ func TestHubRuns(t *testing.T) {
 		}
 		a.Close()
 	})
+}
+
+// BenchmarkResume is a stream that comes back to a full log in which nothing concerns it.
+// Meanwhile the hub waits, and with it all other streams.
+func BenchmarkResume(b *testing.B) {
+	const steps = 7000
+	s := newStage(b)
+	s.begin()
+	s.open("a", "positions=1-1", "")
+	for range steps {
+		next := *s.at.view
+		next.Generation++
+		next.Changes = &rankings.Changes{Since: s.at.view.Generation, At: s.now.UnixMilli()}
+		s.at.view = &next
+		s.board.Publish(s.at.view)
+	}
+	s.poll()
+
+	owner := "owner=" + script.Person("alice").String()
+	for b.Loop() {
+		s.open("back", owner, "1:1,42161:1/0").Close()
+	}
 }

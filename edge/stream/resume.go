@@ -2,6 +2,7 @@ package stream
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"tidemark/edge/query"
@@ -70,7 +71,7 @@ func (h *Hub) isNow(id *query.EventID) bool {
 // begin starts the hub's goroutine, if it is not running.
 func (h *Hub) begin() {
 	if h.snapshot != nil {
-		h.follow()
+		h.readBoard()
 		return
 	}
 
@@ -191,7 +192,8 @@ func (h *Hub) renderMissed(s *Stream, step *rankings.Step, room int) (events [][
 		return nil, true
 	}
 
-	generations := h.generationsAt(step).String()
+	// Only few steps have something for a stream, and each looks through those after it.
+	generations := sync.OnceValue(func() string { return h.generationsAt(step).String() })
 	found := m.place > 0
 	var ids []string
 	for at := m.place; at < step.Len(); at++ {
@@ -206,7 +208,7 @@ func (h *Hub) renderMissed(s *Stream, step *rankings.Step, room int) (events [][
 			m.place = at
 			return events, false
 		}
-		if e := h.eventAt(step, at, generations); e != nil {
+		if e := h.eventAt(step, at, generations()); e != nil {
 			events, found = append(events, e), true
 			room -= len(e)
 		}
@@ -215,10 +217,10 @@ func (h *Hub) renderMissed(s *Stream, step *rankings.Step, room int) (events [][
 	if len(ids) > 0 {
 		found = true
 		events = append(events,
-			render.AppendReorgEvent(nil, generations, step.Len(), step.Chain, ids))
+			render.AppendReorgEvent(nil, generations(), step.Len(), step.Chain, ids))
 	}
 	if found {
-		events = append(events, generationEvent(generations))
+		events = append(events, generationEvent(generations()))
 		s.seen = step.Seq + 1
 	}
 	return events, true
@@ -233,7 +235,8 @@ func (m *backlog) has(s *Stream, step *rankings.Step, at int) bool {
 		}
 	}
 	var room [maxKeys]key
-	return slices.ContainsFunc(keysOfChange(step, at, room[:0]), func(k key) bool { return m.keys[k] })
+	keys := keysOfChange(step, at, room[:0])
+	return slices.ContainsFunc(keys, func(k key) bool { return m.keys[k] })
 }
 
 // generationsAt returns the generations that were published after a step that has

@@ -23,7 +23,7 @@ import (
 
 // stage plays a market script on one or more chains and has streams follow it.
 type stage struct {
-	t     *testing.T
+	t     testing.TB
 	board *rankings.Board
 	hub   *Hub
 	now   time.Time
@@ -59,7 +59,7 @@ type follower struct {
 
 var chains = query.Chains{{ID: 1, Enabled: true}, {ID: 42161, Enabled: true}}
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	s := &stage{
 		t: t, board: new(rankings.Board), now: time.Unix(script.Start+1000, 0),
 		scenes: map[market.ChainID]*scene{}, streams: map[string]*follower{},
@@ -193,7 +193,7 @@ func (s *stage) close(name string) {
 type event struct{ name, id, data, text string }
 
 // parse splits a stream into its events and comments, and checks their form.
-func parse(t *testing.T, text []byte) (events []event) {
+func parse(t testing.TB, text []byte) (events []event) {
 	t.Helper()
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n\n")) {
 		t.Fatalf("the stream ends within an event: %q", text[max(0, len(text)-100):])

@@ -55,7 +55,8 @@ func keysOfQuery(q *query.Stream) (keys []key) {
 }
 
 // chainsOfKeys returns the chains of keys; nil if one is of an owner, which has all.
-func chainsOfKeys(keys []key) (list []market.ChainID) {
+func chainsOfKeys(keys []key) []market.ChainID {
+	list := []market.ChainID{} // of no keys: no chain
 	for _, k := range keys {
 		if k.kind == ofOwner {
 			return nil

@@ -996,9 +996,9 @@ type Transaction struct {
 	To *string `json:"to"`
 	// The position's share of the gas, in units of gas; 0 on its later entries of the same transaction. null when the receipt is missing.
 	GasUsed *string `json:"gasUsed"`
-	// Price of a unit of gas in wei; null when the receipt is missing.
+	// Price of a unit of gas in wei; 0 on the position's later entries of the same transaction. null when the receipt is missing.
 	GasPrice *string `json:"gasPrice"`
-	// The position's share of the fee, in whole units of the native currency; null when the receipt is missing.
+	// The position's share of the fee, in whole units of the native currency; 0 on its later entries of the same transaction. null when the receipt is missing.
 	GasNative *string `json:"gasNative"`
 	// The same at the time of the entry. USD; null when a price that it needs is unknown.
 	GasUsd *float64 `json:"gasUsd"`

@@ -951,9 +951,9 @@ export interface Transaction {
   to: string | null;
   /** The position's share of the gas, in units of gas; 0 on its later entries of the same transaction. null when the receipt is missing. */
   gasUsed: string | null;
-  /** Price of a unit of gas in wei; null when the receipt is missing. */
+  /** Price of a unit of gas in wei; 0 on the position's later entries of the same transaction. null when the receipt is missing. */
   gasPrice: string | null;
-  /** The position's share of the fee, in whole units of the native currency; null when the receipt is missing. */
+  /** The position's share of the fee, in whole units of the native currency; 0 on its later entries of the same transaction. null when the receipt is missing. */
   gasNative: string | null;
   /** The same at the time of the entry. USD; null when a price that it needs is unknown. */
   gasUsd: number | null;
