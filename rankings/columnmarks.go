@@ -10,6 +10,10 @@ import (
 // rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
 type rowMarks struct{ moved, ticked, priced, crossed uint64 }
 
+// unsureOf returns the rows that may have entered or left their range: the ends of a closed
+// one are no ticks any more, so that nothing is marked as crossed.
+func (m *rowMarks) unsureOf(open uint64) uint64 { return m.ticked & (m.crossed | ^open) }
+
 // markRows marks the rows of a chunk by their pools, and in defaultPositions those that
 // pass the default filters. It has no branches, because which pool a row has cannot be
 // predicted, and takes the marks of eight rows at a time.
@@ -69,7 +73,7 @@ func (f *columnBuilder) askNext(first uint32) {
 	in := f.prev.columns.inRange.Words()[w] & open & m.moved
 	ends := in
 	if f.told == nil {
-		ends |= m.ticked & (m.crossed | ^open) // as rangesOf and crossedOf have them
+		ends |= m.unsureOf(open)
 	}
 	if ends == 0 {
 		return
@@ -99,8 +103,8 @@ func (f *columnBuilder) rangesOf(first uint32, open uint64, m *rowMarks) uint64 
 	w := first / market.ChunkLen
 	old := f.prev.columns.inRange.Words()[w]
 	if f.told == nil {
-		ticked := m.ticked & (m.crossed | ^open) // the ends of a closed range are no ticks any more
-		return old&^ticked | f.findInRange(first, ticked)
+		unsure := m.unsureOf(open)
+		return old&^unsure | f.findInRange(first, unsure)
 	}
 	return old ^ f.told.turned.next(w)
 }

@@ -2,7 +2,6 @@ package value
 
 import (
 	"math"
-	"sort"
 
 	"tidemark/rankings/market"
 )
@@ -92,7 +91,7 @@ func (k *Pricer) cutSenders(n uint32) {
 // same ranges as now.
 func rangeAround(st *market.State, pool uint32) (lower, upper int32) {
 	refs, tick := st.TickLists.At(pool), st.Pools.At(pool).Tick
-	next := sort.Search(len(refs), func(i int) bool { return refs[i].Tick > tick })
+	next := market.FirstAbove(refs, tick)
 	lower, upper = math.MinInt32, math.MaxInt32
 	if next > 0 {
 		lower = refs[next-1].Tick
