@@ -69,6 +69,7 @@ func TestErrors(t *testing.T) {
 	f(401, "", `{"error":"no key"}`, as[*Unauthorized], 0)
 	f(403, "", `{"error":"origin"}`, as[*Forbidden], 0)
 	f(404, "", `{"error":"no such pool"}`, as[*NotFound], 0)
+	f(410, "", `{"error":"generation is not kept"}`, as[*Gone], 0)
 	f(429, "2", `{"error":"too fast"}`, as[*RateLimited], 2*time.Second)
 	f(429, "86400", `{"error":"spent","retryAfterSec":86400}`, as[*QuotaSpent], 24*time.Hour)
 	f(503, "1", `{"error":"not now"}`, as[*Unavailable], time.Second)

@@ -25,6 +25,7 @@ type (
 	Unauthorized struct{ APIError } // 401: the key is missing, unknown or revoked
 	Forbidden    struct{ APIError } // 403: the key must not be used from this origin
 	NotFound     struct{ APIError } // 404: no such position, pool or route
+	Gone         struct{ APIError } // 410: the named generations are not kept any more
 	QuotaSpent   struct{ APIError } // 429: the month's units are used up
 	RateLimited  struct{ APIError } // 429: too many requests per second
 	Unavailable  struct{ APIError } // 503: temporarily unavailable
@@ -36,6 +37,7 @@ func (e *BadRequest) Unwrap() error   { return &e.APIError }
 func (e *Unauthorized) Unwrap() error { return &e.APIError }
 func (e *Forbidden) Unwrap() error    { return &e.APIError }
 func (e *NotFound) Unwrap() error     { return &e.APIError }
+func (e *Gone) Unwrap() error         { return &e.APIError }
 func (e *QuotaSpent) Unwrap() error   { return &e.APIError }
 func (e *RateLimited) Unwrap() error  { return &e.APIError }
 func (e *Unavailable) Unwrap() error  { return &e.APIError }
@@ -65,6 +67,8 @@ func newError(answer *http.Response, body []byte) error {
 		return &Forbidden{e}
 	case e.Status == http.StatusNotFound:
 		return &NotFound{e}
+	case e.Status == http.StatusGone:
+		return &Gone{e}
 	case e.Status == http.StatusTooManyRequests && told.RetryAfterSec > 0:
 		return &QuotaSpent{e} // only its body has retryAfterSec
 	case e.Status == http.StatusTooManyRequests:

@@ -24,6 +24,8 @@ export class Unauthorized extends TidemarkError {}
 export class Forbidden extends TidemarkError {}
 /** 404: no such position, pool or route. */
 export class NotFound extends TidemarkError {}
+/** 410: the generations that were named are not kept any more. Start the walk again. */
+export class Gone extends TidemarkError {}
 /** 429: too many requests a second; `retryAfter` is a matter of seconds. */
 export class RateLimited extends TidemarkError {}
 /** 429: the month's units are spent; `retryAfter` reaches to the next month. */
@@ -53,6 +55,7 @@ export function errorOf(answer: Response, body: { error?: string; retryAfterSec?
     case 401: return make(Unauthorized);
     case 403: return make(Forbidden);
     case 404: return make(NotFound);
+    case 410: return make(Gone);
     // Only the quota's body repeats the wait.
     case 429: return make(body.retryAfterSec === undefined ? RateLimited : QuotaSpent);
     case 503: return make(Unavailable);
