@@ -10,6 +10,8 @@ export interface Question {
   sort: string;
   limit: number;
   page: number;
+  /** "pin" before the first answer of a pinned walk, and then its generations; "": the newest. */
+  generation: string;
   /** What the API is asked: the filters that are not at their default. */
   parameters: Record<string, string>;
 }
@@ -42,12 +44,13 @@ export function questionOf(kind: "positions" | "pools", query: URLSearchParams):
     sort: sort in SORTS[kind] ? sort : DEFAULT_SORT[kind],
     limit: LIMITS.includes(limit) ? limit : DEFAULT_LIMIT,
     page: Math.max(1, Math.floor(Number(query.get("page"))) || 1),
+    generation: query.get("generation") ?? "",
   };
 }
 
 /** Everything that the API is sent. */
 export function sent(q: Question): Record<string, string | number> {
-  return { ...q.parameters, sort: q.sort, limit: q.limit, ...(q.page > 1 && { page: q.page }) };
+  return { ...q.parameters, sort: q.sort, limit: q.limit, ...(q.page > 1 && { page: q.page }), ...(q.generation && { generation: q.generation }) };
 }
 
 /** The address in which nothing is hidden. */

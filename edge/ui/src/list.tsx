@@ -10,7 +10,7 @@ import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { integer } from "./format.js";
 import { poolHref, positionHref } from "./route.js";
 import { pace } from "./pace.js";
-import type { Pool, PoolList, Position, PositionList } from "../../client/ts/src/index.js";
+import { Gone, type Pool, type PoolList, type Position, type PositionList } from "../../client/ts/src/index.js";
 
 export type Row = Position | Pool;
 type Answer = Omit<PositionList & PoolList, "positions" | "pools"> & { rows: Row[] };
@@ -18,10 +18,19 @@ type Answer = Omit<PositionList & PoolList, "positions" | "pools"> & { rows: Row
 const keyOf = (row: Row) => `${row.chainId}-${"positionId" in row ? row.positionId : row.poolId}`;
 const hrefOf = (row: Row) => ("positionId" in row ? positionHref(row) : poolHref(row));
 
-async function ask(q: Question, signal: AbortSignal): Promise<Answer> {
-  const answer = await client().get<PositionList & PoolList>(`/v1/${q.kind}`, sent(q), { signal });
-  return { ...answer, rows: q.kind === "positions" ? answer.positions : answer.pools };
+/** The answer to a question, and the generations that it is from. */
+async function ask(q: Question, signal: AbortSignal): Promise<[Answer, string]> {
+  let generation = "";
+  const api = client(2, (meta) => (generation = meta.generation ?? ""));
+  const answer = await api.get<PositionList & PoolList>(`/v1/${q.kind}`, sent(q), { signal });
+  return [{ ...answer, rows: q.kind === "positions" ? answer.positions : answer.pools }, generation];
 }
+
+/** How often a pinned walk is asked again: what nobody asks for is kept for a minute. */
+const RENEW_MS = 45_000;
+
+/** The address of the page at hand in a walk through some generations, or through the newest. */
+const inWalk = (q: Question, generation: string | null) => withQuery({ generation, page: q.page > 1 ? String(q.page) : null });
 
 /** The newest generations, as far as the question reads them. */
 function useGeneration(q: Question): string {
@@ -35,23 +44,31 @@ interface Loaded {
   error: Error | null;
 }
 
-/** The rows of a question, asked again as generations come. */
+/** The rows of a question, asked again as generations come, or pinned to some. */
 function useRows(q: Question, held: () => boolean) {
   const [loaded, setLoaded] = useState<Loaded>({ asked: "", answer: null, error: null });
   const [again, askAgain] = useState(0);
   const using = useStore(key);
   const every = useStore(pace);
   const generation = useGeneration(q);
-  const asked = JSON.stringify([q, using]);
-  const last = useRef({ at: 0, generation: "", stop: new AbortController() });
+  const id = (of: Question) => JSON.stringify([of, using]);
+  const asked = id(q);
+  const last = useRef({ at: 0, generation: "", answered: "", stop: new AbortController() });
 
   const load = async () => {
     const { stop } = last.current;
     last.current.at = Date.now();
     last.current.generation = generation;
     try {
-      const answer = await ask(q, stop.signal);
-      setLoaded({ asked, answer, error: null });
+      const [answer, from] = await ask(q, stop.signal);
+      if (q.generation !== "pin") {
+        setLoaded({ asked, answer, error: null });
+        return;
+      }
+      // The walk goes on in the generations that were pinned; their first page is here.
+      last.current.answered = id({ ...q, generation: from });
+      setLoaded({ asked: last.current.answered, answer, error: null });
+      go(inWalk(q, from), true);
     } catch (error) {
       if (stop.signal.aborted) return;
       setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error: error as Error }));
@@ -62,13 +79,14 @@ function useRows(q: Question, held: () => boolean) {
   useEffect(() => {
     if (using === null) return;
     last.current.stop = new AbortController();
-    void load();
+    if (last.current.answered !== asked) void load();
+    last.current.answered = "";
     return () => last.current.stop.abort();
   }, [asked, again]);
 
   // Another generation: in its turn, and once the pointer has left the rows.
   useEffect(() => {
-    if (using === null || every === 0 || last.current.generation === generation) return;
+    if (using === null || every === 0 || q.generation || last.current.generation === generation) return;
     let timer = 0;
     const turn = () => {
       if (held()) timer = setTimeout(turn, 400);
@@ -77,6 +95,14 @@ function useRows(q: Question, held: () => boolean) {
     timer = setTimeout(turn, Math.max(0, last.current.at + every * 1000 - Date.now()));
     return () => clearTimeout(timer);
   }, [generation, every, asked]);
+
+  // A pinned walk: the same rows again, so that their generations are kept.
+  const ended = loaded.error instanceof Gone;
+  useEffect(() => {
+    if (using === null || !q.generation || ended) return;
+    const timer = setInterval(() => { if (!document.hidden) void load(); }, RENEW_MS);
+    return () => clearInterval(timer);
+  }, [asked, ended]);
 
   return { loaded, current: loaded.asked === asked, retry: () => askAgain((n) => n + 1) };
 }
@@ -179,6 +205,7 @@ function Pager({ question: q, answer }: { question: Question; answer: Answer | n
         {LIMITS.map((n) => <a key={n} href={withQuery({ limit: n === 50 ? null : String(n) })} aria-current={n === q.limit ? "true" : undefined}>{n}</a>)}
         <span>rows</span>
       </span>
+      <Pin question={q} />
       <span class="turn">
         <PageLink href={page(1)} on={q.page > 1} label="First page">«</PageLink>
         <PageLink href={page(q.page - 1)} on={q.page > 1} label="Previous page" rel="prev">‹</PageLink>
@@ -187,6 +214,14 @@ function Pager({ question: q, answer }: { question: Question; answer: Answer | n
         <PageLink href={page(p?.totalPages ?? 1)} on={(p?.hasMore ?? false) && !p?.totalCapped} label="Last page">»</PageLink>
       </span>
     </nav>
+  );
+}
+
+/** Whether pages are turned in the same generations. */
+function Pin({ question: q }: { question: Question }) {
+  return (
+    <button type="button" class="plain pin" aria-pressed={q.generation !== ""} onClick={() => go(inWalk(q, q.generation ? null : "pin"), true)}
+      data-tip={"Turn pages of the same rankings, whatever is published meanwhile.\nKept for ten minutes at most, by a question every 45 s."}>Pin</button>
   );
 }
 

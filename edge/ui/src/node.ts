@@ -31,9 +31,10 @@ function noteAnswer(answer: Meta) {
   if (answer.date !== null && Math.abs(answer.date - now()) > 1500) skew = answer.date - Date.now();
 }
 
-/** A client with the key, or without one for the free routes. */
-export function client(attempts = 2): Tidemark {
-  return new Tidemark({ url: "", key: key.value ?? undefined, attempts, maxWait: 5, onAnswer: noteAnswer });
+/** A client with the key. `tell` is called with the headers of every answer. */
+export function client(attempts = 2, tell?: (answer: Meta) => void): Tidemark {
+  const onAnswer = (answer: Meta) => { noteAnswer(answer); tell?.(answer); };
+  return new Tidemark({ url: "", key: key.value ?? undefined, attempts, maxWait: 5, onAnswer });
 }
 
 const free = new Tidemark({ url: "", attempts: 1, onAnswer: noteAnswer });

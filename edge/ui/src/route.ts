@@ -57,6 +57,8 @@ export function withQuery(change: Record<string, string | null>): string {
   }
   // A filter that changes asks a new question, which begins at its first page.
   if (!("page" in change)) url.searchParams.delete("page");
+  // A pin names the chains that the question is about.
+  if ("chainId" in change) url.searchParams.delete("generation");
   const query = url.searchParams.toString();
   return url.pathname + (query ? `?${query}` : "");
 }

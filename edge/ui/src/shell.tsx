@@ -91,7 +91,7 @@ function Search() {
   );
 }
 
-/** Block, age and generation of every chain. */
+/** Block, age and generation of every chain, and whether the rows follow them. */
 function Freshness() {
   const all = useStore(health)?.chains ?? [];
   const offline = useStore(offlineSince);
@@ -101,15 +101,27 @@ function Freshness() {
     return () => clearInterval(timer);
   }, []);
   const every = useStore(pace);
+  const { query } = useStore(view);
+  const pinned = query.get("generation");
   const next = PACES[(PACES.indexOf(every as (typeof PACES)[number]) + 1) % PACES.length]!;
   return (
     <div class="fresh" role="group" aria-label="Freshness of the data">
       {all.map((c) => <Readout key={c.chainId} chain={c} offline={offline !== null} />)}
-      <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
+      {pinned ? <Pinned to={pinned} page={query.get("page")} /> : <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
         data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
         {every ? `${every} s` : "held"}
-      </button>
+      </button>}
     </div>
+  );
+}
+
+/** That the rows are of some generations, and a way back to the newest. */
+function Pinned({ to, page }: { to: string; page: string | null }) {
+  const named = to.split(",").map((one) => one.split(":"));
+  const tip = to === "pin" ? "" : named.map(([id, generation]) => `${chainOf(Number(id))?.name ?? `Chain ${id}`}: g${generation}`).join("\n");
+  return (
+    <button type="button" class="icon pace" aria-label="pinned, rows stand still" data-tip={`Every page is from the same rankings.\n${tip}\nNext: follow new ones.`}
+      onClick={() => go(withQuery({ generation: null, page }), true)}>pinned</button>
   );
 }
 

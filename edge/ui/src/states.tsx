@@ -2,8 +2,9 @@
 import { useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { chainOf, key, now, offlineSince } from "./node.js";
+import { withQuery } from "./route.js";
 import { ago, duration, time } from "./format.js";
-import { BadRequest, Forbidden, NotFound, QuotaSpent, RateLimited, Unauthorized, Unavailable, Unreachable } from "../../client/ts/src/index.js";
+import { BadRequest, Forbidden, Gone, NotFound, QuotaSpent, RateLimited, Unauthorized, Unavailable, Unreachable } from "../../client/ts/src/index.js";
 
 export interface Flags {
   stale?: boolean;
@@ -20,7 +21,8 @@ export function Banners({ flags, error = null }: { flags: Flags | null; error?: 
   return (
     <div role="status">
       {offline !== null && <p class="banner"><b>Offline.</b> The node has not answered since {time(offline / 1000)}. What you see is what it said last.</p>}
-      {offline === null && flags && error && <p class="banner"><b>Not refreshed.</b> {explain(error).join(". ")}</p>}
+      {offline === null && flags && error instanceof Gone && <p class="banner"><b>No longer pinned.</b> {explain(error)[1]} <a href={newest()}>Newest rows</a></p>}
+      {offline === null && flags && error && !(error instanceof Gone) && <p class="banner"><b>Not refreshed.</b> {explain(error).join(". ")}</p>}
       {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: its rows and its count are left out. Such an answer is free.</p>}
       {flags?.stale && <p class="banner"><b>Stale.</b> This was current at {time(since)}, {ago(now() / 1000 - since)}.</p>}
     </div>
@@ -47,6 +49,9 @@ export function KeyForm({ wrong }: { wrong?: string | undefined }) {
 /** Whether a failure takes the place of what was shown before: nothing is without a key that is accepted. */
 export const isRefused = (error: Error | null) => error instanceof Unauthorized || error instanceof Forbidden;
 
+/** The address of the question at its first page, in the newest generations. */
+const newest = () => withQuery({ page: null, generation: null });
+
 /** A failure in place of the rows: what happened, and what can be done. */
 export function Failure({ error, retry }: { error: Error; retry: () => void }) {
   if (error instanceof Unauthorized) return <KeyForm wrong={`The node says: ${error.message}.`} />;
@@ -58,7 +63,8 @@ export function Failure({ error, retry }: { error: Error; retry: () => void }) {
     <div class="state" role="alert">
       <h2>{title}</h2>
       <p>{text}</p>
-      {!(error instanceof BadRequest || error instanceof NotFound) && <button type="button" onClick={retry}>Try again</button>}
+      {error instanceof Gone && <a class="button" href={newest()}>Newest rows</a>}
+      {!(error instanceof BadRequest || error instanceof NotFound || error instanceof Gone) && <button type="button" onClick={retry}>Try again</button>}
     </div>
   );
 }
@@ -71,6 +77,7 @@ function explain(error: Error): [string, string] {
   if (error instanceof RateLimited) return ["Too many requests a second", `Another is admitted in ${error.retryAfter ?? 1} s.`];
   if (error instanceof BadRequest) return ["The node refused the question", `${error.message}.`]; // it begins with a parameter's name
   if (error instanceof NotFound) return ["There is no such thing", sentence(error.message)];
+  if (error instanceof Gone) return ["This walk has ended", "Its generations are kept for a minute after the last question, and for ten in all."];
   if (error instanceof Unavailable) return ["Not available now", sentence(error.message)];
   if (error instanceof Unreachable) return ["The node does not answer", "The page tries again as soon as it does."];
   return ["The answer could not be used", sentence(error.message)];

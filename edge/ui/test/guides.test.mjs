@@ -138,6 +138,7 @@ test("what a retry can cure is tried again after Retry-After, anything else once
   await f(2, null, [429, "1", { error: "burst" }], ok);
   await f(1, lib.QuotaSpent, [429, "2000000", { error: "spent", retryAfterSec: 2000000 }], ok);
   await f(1, lib.NotFound, [404, null, { error: "none" }], ok);
+  await f(1, lib.Gone, [410, null, { error: "not kept" }], ok);
   await f(1, lib.Forbidden, [403, null, { error: "origin" }], ok);
   await f(1, lib.Unavailable, [503, "60", { error: "down" }], ok);
   server.close();

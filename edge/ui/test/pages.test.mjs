@@ -308,6 +308,64 @@ test("a pool shows its charts and positions, an owner totals and positions", asy
   await done(page);
 });
 
+test("a pinned walk turns pages of the same generations, and says when they are gone", async () => {
+  const page = await open(browser, node, "/docs", { expected: [410] });
+  await page.clock.install();
+  const asked = [];
+  page.on("request", (r) => { if (r.url().includes("/v1/positions?")) asked.push(new URL(r.url()).searchParams); });
+  await page.goto(`${node.url}/ui/positions?sort=age&limit=20&minPoolTvl=0&includeRisky=true`);
+  const first = await rows(page);
+
+  await page.getByRole("button", { name: "Pin", exact: true }).click();
+  await page.waitForFunction(() => /generation=1%3A\d+/.test(location.search));
+  const pinned = new URL(page.url()).searchParams.get("generation");
+  assert.deepEqual(asked.map((q) => q.get("generation")), [null, "pin"], "the first page is asked for once");
+  assert.equal(await page.getByRole("button", { name: "Pin", exact: true }).getAttribute("aria-pressed"), "true");
+
+  // Newer generations come, and the rows stand still.
+  const reached = async () => (await node.get("/health")).body.chains.find((c) => c.chainId === 1).generation;
+  for (const since = await reached(); (await reached()) < since + 2;) await page.waitForTimeout(500);
+  assert.equal(asked.length, 2);
+  await page.keyboard.press("n");
+  await page.waitForFunction((before) => document.querySelector("tr[data-key]")?.dataset.key !== before, first[0]);
+  const { body } = await node.get(`/v1/positions?sort=age&limit=20&minPoolTvl=0&includeRisky=true&page=2&generation=${pinned}`);
+  assert.deepEqual(await rows(page), body.positions.map((p) => `${p.chainId}-${p.positionId}`));
+  assert.equal(asked.at(-1).get("generation"), pinned);
+  await page.mouse.move(5, 5); // the button's tip goes
+  await page.evaluate(() => document.activeElement.blur());
+  assert.deepEqual(await findings(page), []);
+
+  // Another filter is asked of the same generations, and another chain of the newest.
+  await page.locator(".filters select").nth(3).selectOption("in");
+  await page.waitForFunction(() => /range=in.*generation=|generation=.*range=in/.test(location.search));
+  await page.locator(".filters select").nth(0).selectOption("1");
+  await page.waitForFunction(() => /chainId=1/.test(location.search) && !/generation=/.test(location.search));
+  await page.getByRole("button", { name: "Pin", exact: true }).click();
+  await page.waitForFunction(() => /generation=1%3A\d+/.test(location.search));
+  await page.keyboard.press("n");
+  await page.waitForFunction(() => location.search.includes("page=2"));
+  await rows(page);
+
+  // They are asked for before a minute has passed, and told to be gone once they are.
+  const renewed = page.waitForResponse((r) => r.url().includes("generation=1") && r.status() === 200);
+  await page.clock.fastForward(46_000);
+  await renewed;
+  await page.route("**/v1/positions?*generation=*", (route) => route.fulfill({ status: 410, headers: { "Content-Type": "application/json" }, body: '{"error":"generation is not kept"}' }));
+  await page.clock.fastForward(46_000);
+  await page.getByText("No longer pinned.").waitFor();
+  assert.equal((await rows(page)).length, 20);
+  await page.unroute("**/v1/positions?*generation=*");
+  await page.getByRole("button", { name: "pinned, rows stand still" }).click();
+  await page.waitForFunction(() => !location.search.includes("generation") && location.search.includes("page=2"));
+  await page.getByText("No longer pinned.").waitFor({ state: "detached" });
+
+  await page.goto(`${node.url}/ui/positions?page=2&generation=1:1,42161:1,43114:1`);
+  await page.getByRole("heading", { name: "This walk has ended" }).waitFor();
+  await page.getByRole("link", { name: "Newest rows" }).click();
+  await rows(page);
+  await done(page);
+});
+
 test("new generations change numbers in place, and wait while the pointer is on the rows", async () => {
   const page = await open(browser, node, "/ui/positions?sort=underlying_value&limit=100&range=in");
   await rows(page);
