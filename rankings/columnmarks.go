@@ -59,11 +59,12 @@ type nextChunk struct {
 }
 
 // askNext asks for what will be read of the next chunk's positions, if it continues prev's as
-// this one does: most of it is there when its turn comes. Of a million positions that all
-// moved it saves about a tenth of a refresh.
+// this one does and none of them was written, which may be of another pool than is known: most
+// of it is there when its turn comes. Of a million positions that all moved it saves about a
+// tenth of a refresh.
 func (f *columnBuilder) askNext(first uint32) {
 	end := min(first+market.ChunkLen, f.st.Positions.Len())
-	if first >= end || !f.continues(first, end) {
+	if first >= end || !f.isShared(first, end) || !f.continues(first, end) {
 		return
 	}
 
@@ -88,10 +89,9 @@ func (f *columnBuilder) askNext(first uint32) {
 	}
 }
 
-// takeMarks returns markRows of a chunk. Of one that was asked for they are known, unless rows
-// of it were written, which may be of other pools.
-func (f *columnBuilder) takeMarks(first, end uint32, written uint64) rowMarks {
-	if first > 0 && f.next.first == first && written == 0 {
+// takeMarks returns markRows of a chunk. Of one that was asked for they are known.
+func (f *columnBuilder) takeMarks(first, end uint32) rowMarks {
+	if first > 0 && f.next.first == first {
 		return f.next.marks
 	}
 	return f.markRows(first, end)

@@ -125,7 +125,7 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
 	written := f.findWritten(first, end)
 	f.setSteady(first, written)
-	m := f.takeMarks(first, end, written)
+	m := f.takeMarks(first, end)
 	f.askNext(end)
 	open := f.open.Words()[w]
 	in := f.rangesOf(first, open, &m)

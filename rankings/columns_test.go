@@ -100,6 +100,23 @@ func TestColumnsFollowChanges(t *testing.T) {
 		}
 		w.positions.Truncate(w.positions.Len() - 50)
 	})
+	// Rows of the last pool come to be of another one, which is how a reorg leaves those that
+	// were minted in a pool that is no more.
+	last := w.pools.Len()
+	f("a new pool", w.addPool)
+	f("positions in it", func() {
+		for i := uint32(0); i < w.positions.Len(); i += 70 {
+			w.positions.Mut(i).Pool = last
+			w.reopen(i)
+		}
+	})
+	f("a reorg without the pool", func() {
+		for i := uint32(0); i < w.positions.Len(); i += 70 {
+			w.positions.Mut(i).Pool = 1
+		}
+		w.pools.Truncate(last)
+		w.stats.Truncate(last)
+	})
 	for range 20 {
 		f("blocks", w.change)
 	}
