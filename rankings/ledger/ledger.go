@@ -73,9 +73,7 @@ type pending struct {
 	gas     gas                    // of the transaction being applied
 	undoOps Ops                    // revert what the span put into the series
 	replay  clmath.Replay          // of the swap being applied
-	hour    *hourRecord            // announced for the next span: in hourRoom, or nil
-
-	hourRoom hourRecord // memory that is used again
+	hour    *hourRecord            // announced for the next span, or nil
 }
 
 // hourRecord is the arguments of BeginHour.
