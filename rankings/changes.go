@@ -44,6 +44,8 @@ type givenPosition struct {
 	from market.Address
 }
 
+func (g givenPosition) compare(at int) int { return g.at - at }
+
 // PoolChange is a change of one pool: Opened or Changed.
 type PoolChange struct {
 	ID   market.PoolID
@@ -70,8 +72,8 @@ func (c *Changes) Len() int { return len(c.Positions) + len(c.Pools) }
 
 // OwnerBefore returns the owner in the earlier generation of the position of a change.
 func (c *Changes) OwnerBefore(at int) market.Address {
-	i, other := slices.BinarySearchFunc(c.given, at, func(g givenPosition, at int) int { return g.at - at })
-	if !other {
+	i, given := slices.BinarySearchFunc(c.given, at, givenPosition.compare)
+	if !given {
 		return c.Positions[at].Owner
 	}
 	return c.given[i].from
