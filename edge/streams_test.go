@@ -143,7 +143,7 @@ func ofPosition(id market.ChainID, i uint32, kind rankings.ChangeKind) rankings.
 	st := stateOf(id)
 	p := st.Positions.At(i)
 	owner := *st.Owners.At(p.Owner)
-	return rankings.PositionChange{ID: p.ID, Owner: owner, Before: owner, Kind: kind}
+	return rankings.PositionChange{ID: p.ID, Owner: owner, Kind: kind}
 }
 
 func changesOf(kind rankings.ChangeKind, positions ...uint32) (c rankings.Changes) {

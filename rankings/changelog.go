@@ -26,7 +26,7 @@ type Step struct {
 
 // What a log holds, apart from its window.
 const (
-	maxLogged = 4 * maxChanges // 16 MB, if all are of positions
+	maxLogged = 4 * maxChanges // 8 MB, and twice that if all are of positions that changed hands
 	maxSteps  = 8192           // ten minutes of three chains that publish four times a second
 )
 

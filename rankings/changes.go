@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"math/bits"
+	"slices"
 
 	"tidemark/rankings/market"
 )
@@ -24,15 +25,26 @@ type Changes struct {
 
 	Positions []PositionChange // ascending by id
 	Pools     []PoolChange
+
+	given []givenPosition // those of Positions that had another owner, in their order
 }
 
 // PositionChange is a change of one position. A position that changed and entered
 // or left its range has two.
 type PositionChange struct {
-	ID            uint64
-	Owner, Before market.Address // of the later and of the earlier generation
-	Kind          ChangeKind
+	ID    uint64
+	Owner market.Address // of the later generation
+	Kind  ChangeKind
 }
+
+// givenPosition is a change of a position that another owner had in the earlier
+// generation. Few have one, so that changes do without.
+type givenPosition struct {
+	at   int // in Changes.Positions
+	from market.Address
+}
+
+func (g givenPosition) compare(at int) int { return g.at - at }
 
 // PoolChange is a change of one pool: Opened or Changed.
 type PoolChange struct {
@@ -57,6 +69,15 @@ func (k ChangeKind) String() string {
 
 // Len returns how many changes are listed.
 func (c *Changes) Len() int { return len(c.Positions) + len(c.Pools) }
+
+// OwnerBefore returns the owner in the earlier generation of the position of a change.
+func (c *Changes) OwnerBefore(at int) market.Address {
+	i, given := slices.BinarySearchFunc(c.given, at, givenPosition.compare)
+	if !given {
+		return c.Positions[at].Owner
+	}
+	return c.given[i].from
+}
 
 // maxChanges is the most changes that are listed. A generation of a million
 // positions with more of them would take as long to tell as to ask again.
@@ -84,11 +105,13 @@ func (v *View) ChangesSince(prev *View, reverted bool, at int64, pause func()) *
 		f.Unknown = true
 	}
 	if f.Unknown {
-		f.Positions, f.Pools = nil, nil
+		f.Positions, f.Pools, f.given = nil, nil, nil
 	}
 
-	// A pointer into f would keep both views for as long as the log has the changes.
+	// A pointer into f would keep both views for as long as the log has the changes, and the
+	// list would keep the room that it has grown to.
 	found := f.Changes
+	found.Positions = slices.Clone(f.Positions)
 	return &found
 }
 
@@ -199,9 +222,10 @@ func (f *changeFinder) tell(kind ChangeKind, was, is *market.Position) {
 	}
 
 	c := PositionChange{ID: is.ID, Kind: kind, Owner: *owners.At(is.Owner)}
-	c.Before = c.Owner
 	if was != nil {
-		c.Before = *f.was.State.Owners.At(was.Owner)
+		if from := *f.was.State.Owners.At(was.Owner); from != c.Owner {
+			f.given = append(f.given, givenPosition{len(f.Positions), from})
+		}
 	}
 	f.Positions = append(f.Positions, c)
 }

@@ -91,7 +91,7 @@ func TestChanges(t *testing.T) {
 		var lines []string
 		for i := range got.Positions {
 			c := &got.Positions[i]
-			lines = append(lines, fmt.Sprintf("%d %s %s %s", c.ID, c.Kind, c.Owner, c.Before))
+			lines = append(lines, fmt.Sprintf("%d %s %s %s", c.ID, c.Kind, c.Owner, got.OwnerBefore(i)))
 			seen[c.Kind]++
 		}
 		slices.Sort(lines)

@@ -108,20 +108,18 @@ func (c *Chain) keepSpans(before market.Head, spans []market.Span, archived bool
 // beginHour records the prices that the hour's events are valued at, and what
 // stays known through it.
 func (c *Chain) beginHour(hour uint32) {
-	before := c.ledger.Present()
-	begun := c.pricer.BeginHour(before, &c.Prices, c.external(), hour)
-
-	changed := c.hourPrices[:0]
-	for i := range begun.Prices {
-		token, p := uint32(i), &begun.Prices[i]
+	before, changed := c.ledger.Present(), c.hourPrices[:0]
+	compare := func(token uint32, p value.HourPrice) {
 		record := ledger.HourPriceOf(token, &p.Price)
 		record.PriceLostAt, record.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		if !sameRecord(record, ledger.HourRecord(token, before.Tokens.At(token))) {
 			changed = append(changed, record)
 		}
 	}
+
+	pools := c.pricer.BeginHour(before, &c.Prices, c.external(), hour, compare)
 	c.hourPrices = changed
-	c.ledger.BeginHour(hour, changed, begun.Pools)
+	c.ledger.BeginHour(hour, changed, pools)
 }
 
 func (c *Chain) external() []value.FeedPrice {

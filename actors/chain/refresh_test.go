@@ -172,7 +172,7 @@ func TestRecordsOfAnHour(t *testing.T) {
 	c := s.chain
 	hour := market.HourOf(c.ledger.Head().Time) + 1
 	c.Prices.PairUsd, c.Prices.LoneUsd = 1e18, 1e18 // no market is trusted any more
-	want := new(value.Pricer).BeginHour(c.ledger.Freeze(), &c.Prices, nil, hour)
+	want, _ := beginHour(new(value.Pricer), c, hour)
 
 	lost := 0
 	c.beginHour(hour)
@@ -184,7 +184,7 @@ func TestRecordsOfAnHour(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := c.ledger.Freeze()
-	for i, p := range want.Prices {
+	for i, p := range want {
 		record := ledger.HourPriceOf(uint32(i), &p.Price)
 		record.PriceLostAt, record.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		if got := ledger.HourRecord(uint32(i), st.Tokens.At(uint32(i))); !sameRecord(got, record) {

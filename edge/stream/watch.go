@@ -80,8 +80,8 @@ func keysOfChange(step *rankings.Step, at int, dst []key) []key {
 
 	c := &step.Positions[at]
 	dst = append(dst, positionKey(step.Chain, c.ID), ownerKey(c.Owner))
-	if c.Before != c.Owner {
-		dst = append(dst, ownerKey(c.Before))
+	if before := step.OwnerBefore(at); before != c.Owner {
+		dst = append(dst, ownerKey(before))
 	}
 	return dst
 }

@@ -9,12 +9,9 @@ import (
 // BeginHour announces the price records of an hour and the pools' Held and
 // Others, as far as they changed. They take effect at the start of the next
 // Apply, which must be the first of the hour, and are part of its undo. If that
-// Apply fails they are discarded.
+// Apply fails they are discarded. The lists must not change before it returns.
 func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldPool) {
-	h := &l.hourRoom
-	h.hour = hour
-	h.prices, h.pools = append(h.prices[:0], prices...), append(h.pools[:0], pools...)
-	l.hour = h
+	l.hour = &hourRecord{hour, prices, pools}
 }
 
 // Apply applies the span that follows the head. It returns the pools that it

@@ -61,7 +61,7 @@ func (c *chain) compare(t *testing.T, l *Ledger) {
 	for i := range c.Truth.Final.DirectPositions {
 		want := &c.Truth.Final.DirectPositions[i]
 		d := st.NonNFT.At(l.nonNFTOf[nonNFTKey{
-			l.poolOf[market.PoolID(word(want.PoolID))], want.TickLower, want.TickUpper,
+			l.poolAt(market.PoolID(word(want.PoolID))), want.TickLower, want.TickUpper,
 			address(want.Owner), word(want.Salt),
 		}])
 		equal(t, "nonNFT", want.Liquidity, d.Liquidity)
@@ -99,7 +99,7 @@ func equal(t *testing.T, what, want string, got any) {
 
 func comparePool(t *testing.T, l *Ledger, st *market.State, want *chainPool) {
 	t.Helper()
-	i := l.poolOf[market.PoolID(word(want.PoolID))]
+	i := l.poolAt(market.PoolID(word(want.PoolID)))
 	p := st.Pools.At(i)
 	equal(t, want.Name+" price", want.SqrtPriceX96, &p.SqrtPriceX96)
 	equal(t, want.Name+" liquidity", want.Liquidity, p.Liquidity)
@@ -140,7 +140,7 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 
 	owner := *st.Owners.At(p.Owner)
 	if owner != address(want.Owner) || p.TickLower != want.TickLower ||
-		p.TickUpper != want.TickUpper || p.Pool != l.poolOf[market.PoolID(word(want.PoolID))] {
+		p.TickUpper != want.TickUpper || p.Pool != l.poolAt(market.PoolID(word(want.PoolID))) {
 		t.Errorf("position %s: %+v of %s; the contracts say %+v", want.TokenID, p, owner, want)
 	}
 
@@ -215,7 +215,7 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 		equal(t, "delta", m.LiquidityDelta, e.LiquidityDelta)
 		equal(t, "fees0 of a change", m.FeesAccrued0, &e.Fees0)
 		equal(t, "fees1 of a change", m.FeesAccrued1, &e.Fees1)
-		hooks := l.st.Pools.At(l.poolOf[market.PoolID(word(m.PoolID))]).Hooks
+		hooks := l.st.Pools.At(l.poolAt(market.PoolID(word(m.PoolID)))).Hooks
 		if hooks[19]&(afterAddReturnsDelta|afterRemoveReturnsDelta) == 0 {
 			equalDelta(t, m.CallerDelta0, &e.Fees0, &e.Amount0, e.LiquidityDelta)
 			equalDelta(t, m.CallerDelta1, &e.Fees1, &e.Amount1, e.LiquidityDelta)

@@ -191,7 +191,7 @@ func (x *extremes) fits(p *market.Pool, e *market.ModifyLiquidity) bool {
 		return principalFits(p, e)
 	}
 
-	key := nonNFTKey{l.poolOf[e.Pool], e.TickLower, e.TickUpper, e.Sender, e.Salt}
+	key := nonNFTKey{l.poolAt(e.Pool), e.TickLower, e.TickUpper, e.Sender, e.Salt}
 	k, ok := l.nonNFTOf[key]
 	if !ok || i+j == 0 {
 		return principalFits(p, e)

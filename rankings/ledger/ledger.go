@@ -30,9 +30,9 @@ type Ledger struct {
 	journals []journaled // by table
 
 	// Indexes, which follow from the tables.
-	tokenOf   map[market.Address]uint32
-	ownerOf   *ownerLookup
-	poolOf    map[market.PoolID]uint32
+	tokenOf   *rowIndex[market.Token]
+	ownerOf   *rowIndex[market.Address]
+	poolOf    *rowIndex[market.Pool]
 	nonNFTOf  map[nonNFTKey]uint32
 	holdings  map[holding]uint32 // open positions of an owner in a pool
 	tickRefs  tickLists
@@ -73,9 +73,7 @@ type pending struct {
 	gas     gas                    // of the transaction being applied
 	undoOps Ops                    // revert what the span put into the series
 	replay  clmath.Replay          // of the swap being applied
-	hour    *hourRecord            // announced for the next span: in hourRoom, or nil
-
-	hourRoom hourRecord // memory that is used again
+	hour    *hourRecord            // announced for the next span, or nil
 }
 
 // hourRecord is the arguments of BeginHour.
@@ -128,21 +126,18 @@ func (l *Ledger) setClock() {
 // at a million positions, once a start.
 func (l *Ledger) buildIndexes(pause func()) {
 	st := &l.st
-	l.tokenOf = make(map[market.Address]uint32, st.Tokens.Len())
-	eachRow(&st.Tokens, pause, func(i uint32, t *market.Token) { l.tokenOf[t.Address] = i })
-	l.ownerOf = newOwnerLookup(&st.Owners)
-	eachRow(&st.Owners, pause, func(i uint32, _ *market.Address) { l.ownerOf.add(i) })
+	l.tokenOf = indexRows(&st.Tokens, pause, func(t *market.Token) []byte { return t.Address[:] })
+	l.ownerOf = indexRows(&st.Owners, pause, func(a *market.Address) []byte { return a[:] })
+	l.nonNFTOf = make(map[nonNFTKey]uint32, st.NonNFT.Len())
+	eachRow(&st.NonNFT, pause, func(i uint32, n *market.NonNFT) { l.nonNFTOf[nonNFTKeyOf(n)] = i })
 
-	l.poolOf = make(map[market.PoolID]uint32, st.Pools.Len())
+	l.poolOf = newRowIndex(&st.Pools, func(p *market.Pool) []byte { return p.ID[:] })
 	eachRow(&st.Pools, pause, func(i uint32, p *market.Pool) {
-		l.poolOf[p.ID] = i
+		l.poolOf.add(i)
 		if p.Quarantined {
 			l.quarantined++
 		}
 	})
-
-	l.nonNFTOf = make(map[nonNFTKey]uint32, st.NonNFT.Len())
-	eachRow(&st.NonNFT, pause, func(i uint32, n *market.NonNFT) { l.nonNFTOf[nonNFTKeyOf(n)] = i })
 
 	l.holdings = make(map[holding]uint32)
 	eachRow(&st.Positions, pause, func(_ uint32, p *market.Position) {
@@ -166,6 +161,15 @@ func (l *Ledger) buildIndexes(pause func()) {
 			l.buckets.add(i)
 		}
 	})
+}
+
+// indexRows returns an index of all rows of a table.
+func indexRows[T any](
+	table *market.Frozen[T], pause func(), keyOf func(row *T) []byte,
+) *rowIndex[T] {
+	x := newRowIndex(table, keyOf)
+	eachRow(table, pause, func(i uint32, _ *T) { x.add(i) })
+	return x
 }
 
 // strideIndexed is how many rows are indexed between two pauses; each takes some

@@ -410,7 +410,7 @@ func TestMetadataSurvivesRevert(t *testing.T) {
 		if err := l.Revert(); err != nil {
 			t.Fatal(err)
 		}
-		got := l.Freeze().Tokens.At(l.tokenOf[address])
+		got := l.Freeze().Tokens.At(l.tokenAt(address))
 		if got.Decimals != 6 || got.BadDecimals || got.Symbol != symbol || got.Name != name {
 			t.Errorf("after the revert the token is %+v", *got)
 		}

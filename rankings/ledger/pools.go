@@ -12,7 +12,7 @@ const maxSpacing = 32767
 
 // findPool returns the index of the pool that an event names.
 func (l *Ledger) findPool(id *market.PoolID) (uint32, error) {
-	if i, ok := l.poolOf[*id]; ok {
+	if i, ok := l.poolOf.find(id[:]); ok {
 		l.at.pool = i
 		return i, nil
 	}
@@ -23,7 +23,7 @@ func (l *Ledger) findPool(id *market.PoolID) (uint32, error) {
 // key and first price, so that later arithmetic can rely on spacing, tick and
 // price being in range.
 func (l *Ledger) initializePool(e *market.Initialize) error {
-	if i, known := l.poolOf[e.Pool]; known {
+	if i, known := l.poolOf.find(e.Pool[:]); known {
 		l.at.pool = i
 		if l.st.Pools.At(i).Quarantined {
 			return nil
@@ -45,8 +45,8 @@ func (l *Ledger) initializePool(e *market.Initialize) error {
 
 // checkInitialize returns a Mismatch for values that the contracts do not accept.
 func (l *Ledger) checkInitialize(e *market.Initialize) *Mismatch {
-	_, ok0 := l.tokenOf[e.Currency0]
-	_, ok1 := l.tokenOf[e.Currency1]
+	_, ok0 := l.tokenOf.find(e.Currency0[:])
+	_, ok1 := l.tokenOf.find(e.Currency1[:])
 	switch {
 	case !ok0:
 		return l.refusal("currency0", e.Currency0, "one with known metadata")
@@ -71,21 +71,23 @@ func (l *Ledger) checkInitialize(e *market.Initialize) *Mismatch {
 
 // addPool adds the pool of an event whose values are in range.
 func (l *Ledger) addPool(e *market.Initialize) uint32 {
+	token0, _ := l.tokenOf.find(e.Currency0[:])
+	token1, _ := l.tokenOf.find(e.Currency1[:])
 	i := Pools.add(l, market.Pool{
-		ID: e.Pool, Currency0: l.tokenOf[e.Currency0], Currency1: l.tokenOf[e.Currency1],
+		ID: e.Pool, Currency0: token0, Currency1: token1,
 		Hooks: e.Hooks, Fee: e.Fee, TickSpacing: e.TickSpacing,
 		CreatedAt: l.time, CreatedBlock: l.at.block.Number,
 		SqrtPriceX96: e.SqrtPriceX96, Tick: e.Tick,
 		LastFee: market.NoFee, LastHour: market.NoIndex,
 	})
-	l.poolOf[e.Pool] = i
+	l.poolOf.add(i)
 
 	l.tickRefs.add()
 	Minutes.add(l, market.Minutes{})
 	l.isStale = append(l.isStale, false)
 	Days.add(l, market.PoolDay{}) // which startDay fills
-	l.recordStable(l.tokenOf[e.Currency0])
-	l.recordStable(l.tokenOf[e.Currency1])
+	l.recordStable(token0)
+	l.recordStable(token1)
 	l.startDay(i)
 	return i
 }

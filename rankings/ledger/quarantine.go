@@ -48,7 +48,7 @@ func (l *Ledger) blamePool(s *market.Span, err error) (Quarantined, bool) {
 // initializes are quarantined by initializePool.
 func (l *Ledger) quarantineBlamed() {
 	for id := range l.blamed {
-		if i, ok := l.poolOf[id]; ok {
+		if i, ok := l.poolOf.find(id[:]); ok {
 			Pools.edit(l, i).Quarantined = true
 			l.quarantined++
 		}

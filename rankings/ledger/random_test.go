@@ -170,9 +170,9 @@ func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 // sameIndexes compares the indexes of two ledgers.
 func sameIndexes(t *testing.T, got, want *Ledger) {
 	t.Helper()
-	sameIndex(t, "token", got.tokenOf, want.tokenOf)
+	sameIndex(t, "token", got.tokenOf.all(), want.tokenOf.all())
 	sameIndex(t, "owner", got.ownerOf.all(), want.ownerOf.all())
-	sameIndex(t, "pool", got.poolOf, want.poolOf)
+	sameIndex(t, "pool", got.poolOf.all(), want.poolOf.all())
 	sameIndex(t, "nonNFT", got.nonNFTOf, want.nonNFTOf)
 	sameIndex(t, "holding", got.holdings, want.holdings)
 	if got.quarantined != want.quarantined {

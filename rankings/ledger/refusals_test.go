@@ -336,7 +336,7 @@ func TestRefusedSpanForgetsTokens(t *testing.T) {
 	if _, err := l.Apply(bad); err == nil {
 		t.Fatal("a donation to an unknown pool was accepted")
 	}
-	if l.st.Native != market.NoIndex || l.st.Tokens.Len() != 0 || len(l.tokenOf) != 0 {
+	if l.st.Native != market.NoIndex || l.st.Tokens.Len() != 0 || len(l.tokenOf.all()) != 0 {
 		t.Fatalf("native is %d, %d tokens", l.st.Native, l.st.Tokens.Len())
 	}
 	clean(t, l.Freeze())

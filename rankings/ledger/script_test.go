@@ -112,12 +112,12 @@ func (s *scripted) price(word []string) {
 	token, err := s.Token(word[1])
 	s.must(err)
 	p := HourPrice{
-		Token: s.tokenOf[token], Usd: usd, OnlyPool: market.NoIndex, Source: market.SourcePool,
+		Token: s.tokenAt(token), Usd: usd, OnlyPool: market.NoIndex, Source: market.SourcePool,
 		Corroborated: len(word) > 4,
 	}
 
 	if len(word) > 3 {
-		p.OnlyPool = s.poolOf[script.Pool(word[3])]
+		p.OnlyPool = s.poolAt(script.Pool(word[3]))
 	}
 
 	s.prices = append(s.prices, p)

@@ -178,13 +178,13 @@ func (m *seriesModel) apply(l *Ledger, st *market.State, b *market.Block) {
 		case market.Donate:
 			id = e.Pool
 		case market.Initialize:
-			prices[l.poolOf[e.Pool]] = e.SqrtPriceX96
+			prices[l.poolAt(e.Pool)] = e.SqrtPriceX96
 			id = e.Pool
 		default:
 			continue
 		}
 
-		i := l.poolOf[id]
+		i := l.poolAt(id)
 		if _, ok := prices[i]; !ok {
 			prices[i] = m.st.Pools.At(i).SqrtPriceX96
 		}

@@ -18,7 +18,7 @@ func (s *scripted) show(what []string) []string {
 	st := s.Freeze()
 	var pool uint32
 	if len(what) > 1 {
-		pool = s.poolOf[script.Pool(what[1])]
+		pool = s.poolAt(script.Pool(what[1]))
 	}
 
 	p := func() *market.Pool { return st.Pools.At(pool) }

@@ -13,7 +13,7 @@ import (
 func (l *Ledger) addTokens(metas []market.TokenMeta) {
 	for i := range metas {
 		m := &metas[i]
-		if at, ok := l.tokenOf[m.Address]; ok {
+		if at, ok := l.tokenOf.find(m.Address[:]); ok {
 			if l.st.Tokens.At(at).BadDecimals && !m.BadDecimals {
 				t := Tokens.note(l, at)
 				t.Symbol, t.Name = m.Symbol, m.Name
@@ -23,7 +23,7 @@ func (l *Ledger) addTokens(metas []market.TokenMeta) {
 		}
 
 		at := Tokens.add(l, l.newToken(*m))
-		l.tokenOf[m.Address] = at
+		l.tokenOf.add(at)
 		if m.Address.IsZero() {
 			l.st.Native = at
 		}
@@ -115,7 +115,7 @@ func (l *Ledger) gasUsd(wei clmath.U128) float64 {
 
 // ownerIndex returns the index of an owner, who is added if not known.
 func (l *Ledger) ownerIndex(a market.Address) uint32 {
-	i, ok := l.ownerOf.find(&a)
+	i, ok := l.ownerOf.find(a[:])
 	if !ok {
 		i = Owners.add(l, a)
 		l.ownerOf.add(i)

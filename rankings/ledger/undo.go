@@ -58,7 +58,7 @@ func (l *Ledger) abandonSpan() {
 
 	first := u.Rows[Tokens.index]
 	for i := first; i < l.st.Tokens.Len(); i++ {
-		delete(l.tokenOf, l.st.Tokens.At(i).Address)
+		l.tokenOf.remove(i)
 		if i == l.st.Native {
 			l.st.Native = market.NoIndex
 		}
@@ -183,7 +183,7 @@ func (l *Ledger) undoNames(u *Undo) {
 		l.ownerOf.remove(i)
 	}
 	for i := u.Rows[Pools.index]; i < l.st.Pools.Len(); i++ {
-		delete(l.poolOf, l.st.Pools.At(i).ID)
+		l.poolOf.remove(i)
 	}
 	for i := u.Rows[NonNFT.index]; i < l.st.NonNFT.Len(); i++ {
 		delete(l.nonNFTOf, nonNFTKeyOf(l.st.NonNFT.At(i)))

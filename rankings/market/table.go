@@ -1,6 +1,7 @@
 package market
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -25,13 +26,24 @@ const (
 	// wideBits make chunks of 6 KiB. There are a few thousand, which the garbage collector
 	// passes in each of its cycles.
 	wideBits = 4
+	// sparseRow is the size from which on they have fewer still, which only the closes of
+	// minutes have. Most pools have none, since they never traded, and chunks of a few such
+	// pools take no memory.
+	sparseRow  = 361
+	sparseBits = 2
 )
 
-var _ [wideRow - 1 - unsafe.Sizeof(Position{})]byte
+var (
+	_ [wideRow - 1 - unsafe.Sizeof(Position{})]byte
+	_ [sparseRow - 1 - unsafe.Sizeof(PoolDay{})]byte
+)
 
 // rowBits returns the bits of a row's index within its chunk. The compiler knows it.
 func rowBits[T any]() uint32 {
-	if unsafe.Sizeof(*new(T)) >= wideRow {
+	switch size := unsafe.Sizeof(*new(T)); {
+	case size >= sparseRow:
+		return sparseBits
+	case size >= wideRow:
 		return wideBits
 	}
 	return chunkBits
@@ -50,6 +62,23 @@ func rowsIn[T any](chunk *T) []T { return unsafe.Slice(chunk, 1<<rowBits[T]()) }
 
 // newChunks returns chunks of zeros, one after the other.
 func newChunks[T any](n int) []T { return make([]T, n<<rowBits[T]()) }
+
+// zeros is the memory of all chunks that were loaded and have nothing but zeros. Nobody
+// writes to it, since a table copies a chunk before a write.
+var zeros [wideRow << chunkBits / 8]uint64
+
+// zeroChunk returns the chunk that has nothing but zeros.
+func zeroChunk[T any]() *T { return (*T)(unsafe.Pointer(&zeros)) }
+
+// isZero reports whether a chunk may be the one that has nothing but zeros.
+func isZero[T any](rows []T) bool {
+	size := uintptr(len(rows)) * unsafe.Sizeof(rows[0])
+	return size <= unsafe.Sizeof(zeros) && bytes.Equal(bytesOf(&rows[0], size), bytesOf(&zeros, size))
+}
+
+func bytesOf[T any](at *T, size uintptr) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(at)), size)
+}
 
 // Fault reads a chunk that is not in memory: the rows from first on, at most
 // ChunkLen, into rows. It must return the same rows at every call, and may be
@@ -181,8 +210,9 @@ func (f *Frozen[T]) WarmBy(fault Fault[T], stop func() bool) {
 			room = newChunks[T](min(f.chunksTogether(), len(f.root)-i))
 		}
 		chunk := room[:1<<rowBits[T]()]
-		f.loadInto(chunk, fault, uint32(i))
-		room = room[len(chunk):]
+		if f.loadInto(chunk, fault, uint32(i)) != zeroChunk[T]() {
+			room = room[len(chunk):]
+		}
 	}
 }
 
@@ -215,14 +245,19 @@ func (f *Frozen[T]) isWarm() bool {
 	return true
 }
 
-// loadInto loads chunk i by a Fault into rows.
+// loadInto loads chunk i by a Fault into rows, which stay free if they are all zero.
 func (f *Frozen[T]) loadInto(rows []T, fault Fault[T], i uint32) *T {
-	// Another reader may load the same chunk; all use the one stored first.
 	fault(i<<rowBits[T](), rows)
-	if !f.root[i].CompareAndSwap(nil, &rows[0]) {
+	chunk := &rows[0]
+	if isZero(rows) {
+		chunk = zeroChunk[T]()
+	}
+
+	// Another reader may load the same chunk; all use the one stored first.
+	if !f.root[i].CompareAndSwap(nil, chunk) {
 		return f.root[i].Load()
 	}
-	return &rows[0]
+	return chunk
 }
 
 // Freeze returns the rows as they are now. It copies one pointer a chunk if any row was

@@ -89,24 +89,34 @@ func TestTableShares(t *testing.T) {
 
 // TestWideRows: chunks of wide rows have fewer of them, so that a write copies less.
 func TestWideRows(t *testing.T) {
-	const n, rows = 3*ChunkLen + 5, 1 << wideBits
 	type wide struct {
 		number int
 		_      [wideRow]byte
 	}
-	fill := func(first uint32, rows []wide) {
-		for i := range rows {
-			rows[i].number = int(first) + i
-		}
+	type sparse struct {
+		number int
+		_      [sparseRow]byte
 	}
+	checkWide(t, 1<<wideBits, func(row *wide) *int { return &row.number })
+	checkWide(t, 1<<sparseBits, func(row *sparse) *int { return &row.number })
+}
 
-	frozen := Cold(n, fill)
+func checkWide[T any](t *testing.T, rows uint32, number func(row *T) *int) {
+	t.Helper()
+	const n = 3*ChunkLen + 5
+	frozen := Cold(n, func(first uint32, rows []T) {
+		for i := range rows {
+			*number(&rows[i]) = int(first) + i
+		}
+	})
 	frozen.Warm(func() bool { return false })
 	table := Thaw(frozen)
-	table.Mut(rows + 1).number = -1
+	*number(table.Mut(rows + 1)) = -1
 	table.Truncate(n - rows)
 	for i := n - rows; i < n; i++ {
-		table.Append(wide{number: i})
+		var row T
+		*number(&row) = int(i)
+		table.Append(row)
 	}
 
 	for i := range uint32(n) {
@@ -114,11 +124,11 @@ func TestWideRows(t *testing.T) {
 		if want := i/rows == 1 || i >= n-n%rows-rows; (was != is) != want {
 			t.Errorf("row %d was copied: %t; want %t", i, was != is, want)
 		}
-		if want := int(i); was.number != want || i != rows+1 && is.number != want {
-			t.Errorf("row %d was %d and is %d", i, was.number, is.number)
+		if want := int(i); *number(was) != want || i != rows+1 && *number(is) != want {
+			t.Errorf("row %d was %d and is %d", i, *number(was), *number(is))
 		}
 	}
-	if got := table.At(rows + 1).number; got != -1 {
+	if got := *number(table.At(rows + 1)); got != -1 {
 		t.Errorf("the written row is %d", got)
 	}
 }
@@ -236,7 +246,7 @@ func TestWarmObjects(t *testing.T) {
 func warmObjects[T any](chunks uint32) float64 {
 	load := func(warm bool) float64 {
 		return testing.AllocsPerRun(5, func() {
-			f := Cold(chunks*ChunkLen, func(uint32, []T) {})
+			f := Cold(chunks*ChunkLen, func(_ uint32, rows []T) { bytesOf(&rows[0], 1)[0] = 1 })
 			f.Warm(func() bool { return !warm })
 		})
 	}

@@ -13,7 +13,7 @@ import (
 // keeps what it holds as a ledger would.
 func (w *world) pass(hours int64) {
 	st := w.state()
-	begun := new(Pricer).BeginHour(st, &w.params, w.feed, market.HourOf(w.now)+uint32(hours))
+	begun := new(Pricer).beginHour(st, &w.params, w.feed, market.HourOf(w.now)+uint32(hours))
 	for i := range begun.Prices {
 		p, t := &begun.Prices[i], w.tokens.Mut(uint32(i))
 		t.HourUsd, t.HourAsOf, t.HourOnlyPool, t.HourMarkets = p.Usd, p.AsOf, p.OnlyPool, p.Markets
@@ -382,7 +382,7 @@ func TestHourIsItsBeginning(t *testing.T) {
 	}
 
 	hour := market.HourOf(testNow) + 1
-	begun := new(Pricer).BeginHour(st, &w.params, nil, hour)
+	begun := new(Pricer).beginHour(st, &w.params, nil, hour)
 	if p := begun.Prices[token]; market.Known(p.Usd) || p.Reason != market.ReasonStalePrice {
 		t.Errorf("when the hour begins the token is %+v", p)
 	}
@@ -410,7 +410,7 @@ func TestNewTrustEndsALapse(t *testing.T) {
 		w.pools.Mut(pool).Swaps = 10 // no longer enough alone, nor with slack
 		change(w, token)
 
-		begun := new(Pricer).BeginHour(w.state(), &w.params, w.feed, market.HourOf(w.now)+1)
+		begun := new(Pricer).beginHour(w.state(), &w.params, w.feed, market.HourOf(w.now)+1)
 		p := begun.Prices[token]
 		want := uint32(0)
 		if lost {
@@ -440,7 +440,7 @@ func TestHourOfPools(t *testing.T) {
 	}
 	f := func(want ...market.HeldPool) {
 		t.Helper()
-		begun := new(Pricer).BeginHour(w.state(), &w.params, nil, market.HourOf(w.now)+1)
+		begun := new(Pricer).beginHour(w.state(), &w.params, nil, market.HourOf(w.now)+1)
 		if !slices.Equal(begun.Pools, want) {
 			t.Errorf("the hour changes %+v; want %+v", begun.Pools, want)
 		}

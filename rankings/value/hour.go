@@ -2,22 +2,20 @@ package value
 
 import "tidemark/rankings/market"
 
-// Hour is what the beginning of an hour changes: the records that value
-// everything that happens in it, and what is held through it.
-type Hour struct {
-	Prices []HourPrice       // one a token
-	Pools  []market.HeldPool // those of which something changed, ascending
-}
-
 // HourPrice is the price of a token when an hour begins.
 type HourPrice struct {
 	market.Price
 	PriceLostAt, TrustLostAt uint32 // as market.Token has them
 }
 
-// BeginHour returns the beginning of an hour: that of the State before its
-// first block, as it stands when the hour begins. It is good until the next call.
-func (k *Pricer) BeginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) Hour {
+// BeginHour begins an hour with the State before its first block, as it stands when the
+// hour begins. It calls visit with the price of every token, by which everything is valued
+// that happens in the hour, and returns the pools, ascending, of which something changes that
+// is held through it. Those are good until the next call.
+func (k *Pricer) BeginHour(
+	st *market.State, p *Params, ext []FeedPrice, hour uint32,
+	visit func(token uint32, price HourPrice),
+) []market.HeldPool {
 	at := *st
 	at.Head.Time = int64(hour) * market.Hour
 	s := k.begin(&at, p, ext)
@@ -28,10 +26,11 @@ func (k *Pricer) BeginHour(st *market.State, p *Params, ext []FeedPrice, hour ui
 	s.met = k.met
 	s.solve()
 
-	out := Hour{Prices: k.hour.Prices[:0], Pools: k.hour.Pools[:0]}
 	for i := range s.prices {
-		out.Prices = append(out.Prices, HourPrice{s.prices[i], s.lapses[i].price, s.lapses[i].trust})
+		visit(uint32(i), HourPrice{s.prices[i], s.lapses[i].price, s.lapses[i].trust})
 	}
+
+	k.held = k.held[:0]
 	for i := range st.Pools.Len() {
 		pool := st.Pools.At(i)
 		now := market.HeldPool{Pool: i, Others: s.others[i]}
@@ -39,12 +38,11 @@ func (k *Pricer) BeginHour(st *market.State, p *Params, ext []FeedPrice, hour ui
 			now.Held[side] = s.heldNow(pool.Held[side], s.met[i][side])
 		}
 		if now.Held != pool.Held || now.Others != pool.Others {
-			out.Pools = append(out.Pools, now)
+			k.held = append(k.held, now)
 		}
 	}
 
-	k.hour = out
-	return out
+	return k.held
 }
 
 // heldNow is how a market stands that was held so and meets its thresholds or

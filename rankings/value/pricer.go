@@ -18,7 +18,7 @@ type Pricer struct {
 	senders  map[market.Address]uint32
 
 	// Memory that is used again.
-	hour   Hour
+	held   []market.HeldPool
 	others []uint8   // by pool
 	met    [][2]bool // by pool and side
 	shares []share

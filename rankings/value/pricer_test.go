@@ -75,8 +75,8 @@ func TestPricerBeginsHours(t *testing.T) {
 		for _, i := range changed {
 			k.Forget(i, market.NoIndex, liquidity)
 		}
-		want := new(Pricer).BeginHour(st, p, nil, hour)
-		got := k.BeginHour(st, p, nil, hour)
+		want := new(Pricer).beginHour(st, p, nil, hour)
+		got := k.beginHour(st, p, nil, hour)
 		if !reflect.DeepEqual(append([]market.HeldPool{}, got.Pools...), append([]market.HeldPool{}, want.Pools...)) {
 			t.Errorf("hour %d holds %+v; want %+v", hour, got.Pools, want.Pools)
 		}
@@ -175,7 +175,7 @@ func TestPricerCountsReopened(t *testing.T) {
 
 			now := *st
 			now.Positions = w.positions.Freeze()
-			k.BeginHour(&now, &w.params, nil, market.HourOf(w.now)+200)
+			k.beginHour(&now, &w.params, nil, market.HourOf(w.now)+200)
 			for i := range k.holders {
 				if h := &k.holders[i]; h.asked {
 					if want := othersOf(&now, uint32(i)); h.others != want {

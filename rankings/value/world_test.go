@@ -228,3 +228,17 @@ func mustNear(t *testing.T, what string, got, want, relative float64) {
 		t.Errorf("%s = %v; want %v", what, got, want)
 	}
 }
+
+// begunHour is what the beginning of an hour changes.
+type begunHour struct {
+	Prices []HourPrice // one a token
+	Pools  []market.HeldPool
+}
+
+// beginHour returns all that BeginHour says.
+func (k *Pricer) beginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) (h begunHour) {
+	h.Pools = k.BeginHour(st, p, ext, hour, func(_ uint32, price HourPrice) {
+		h.Prices = append(h.Prices, price)
+	})
+	return h
+}

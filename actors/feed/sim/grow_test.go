@@ -126,22 +126,21 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 
 // record returns the prices and pools that changed with an hour.
 func (g *grown) record(hour uint32) (changed []ledger.HourPrice, pools []market.HeldPool) {
-	begun := new(value.Pricer).BeginHour(g.Freeze(), &g.params, g.Prices(), hour)
-
-	for i := range begun.Prices {
-		p := &begun.Prices[i]
-		for len(g.usd) <= i {
+	compare := func(i uint32, p value.HourPrice) {
+		for len(g.usd) <= int(i) {
 			g.usd = append(g.usd, market.Unknown)
 		}
 		if p.Usd != g.usd[i] && (market.Known(p.Usd) || market.Known(g.usd[i])) {
 			g.usd[i] = p.Usd
 			changed = append(changed, ledger.HourPrice{
-				Token: uint32(i), Usd: p.Usd, AsOf: p.AsOf, Markets: p.Markets,
+				Token: i, Usd: p.Usd, AsOf: p.AsOf, Markets: p.Markets,
 				Source: p.Source, Corroborated: p.Corroborated,
 			})
 		}
 	}
-	return changed, begun.Pools
+
+	pools = new(value.Pricer).BeginHour(g.Freeze(), &g.params, g.Prices(), hour, compare)
+	return changed, pools
 }
 
 // priced returns the State with its prices and the pools' stats.

@@ -148,7 +148,10 @@ type architect struct {
 }
 
 func planPools(cfg *settings, l *listing) []venue {
-	a := &architect{listing: l, d: dice{key: hash(cfg.Seed, 'p', uint64(cfg.Chain))}}
+	a := &architect{
+		listing: l, d: dice{key: hash(cfg.Seed, 'p', uint64(cfg.Chain))},
+		venues: make([]venue, 0, cfg.Pools),
+	}
 	for i := range cfg.Pools {
 		if i < len(cast) && l.hasToken(cast[i].base) && l.hasToken(cast[i].quote) {
 			c := cast[i]

@@ -9,41 +9,58 @@ import (
 	"tidemark/rankings/market"
 )
 
-// all returns every row of the index by the address with which find finds it.
-func (x *ownerLookup) all() map[market.Address]uint32 {
-	rows := make(map[market.Address]uint32)
+// newOwners returns an index as that of the owners.
+func newOwners(rows *market.Frozen[market.Address]) *rowIndex[market.Address] {
+	return newRowIndex(rows, func(a *market.Address) []byte { return a[:] })
+}
+
+// all returns every row of the index by the key with which find finds it.
+func (x *rowIndex[T]) all() map[string]uint32 {
+	rows := make(map[string]uint32)
 	for i := range x.rows.Len() {
-		if row, ok := x.find(x.rows.At(i)); ok {
-			rows[*x.rows.At(i)] = row
+		if row, ok := x.find(x.key(i)); ok {
+			rows[string(x.key(i))] = row
 		}
 	}
 	return rows
 }
 
-// TestOwnersOfOneSlot: owners whose searches begin in the same slot are found behind each other, up
+// tokenAt and poolAt return the rows of a token and of a pool that the ledger has.
+func (l *Ledger) tokenAt(a market.Address) uint32 {
+	row, _ := l.tokenOf.find(a[:])
+	return row
+}
+
+func (l *Ledger) poolAt(id market.PoolID) uint32 {
+	row, _ := l.poolOf.find(id[:])
+	return row
+}
+
+// TestRowsOfOneSlot: owners whose searches begin in the same slot are found behind each other, up
 // to a table's end and from its beginning on, until it is as full as it may be.
-func TestOwnersOfOneSlot(t *testing.T) {
-	for _, slot := range []int{0, 3, minOwnerSlots - 1} {
+func TestRowsOfOneSlot(t *testing.T) {
+	for _, slot := range []int{0, 3, minSlots - 1} {
 		var table market.Table[market.Address]
 		rows := new(market.Frozen[market.Address])
-		x := newOwnerLookup(rows)
-		for n := uint32(1); !isCrowded(table.Len()+1, minOwnerSlots); n++ {
+		x := newOwners(rows)
+		for n := uint32(1); !isCrowded(table.Len()+1, minSlots); n++ {
 			var a market.Address
 			binary.BigEndian.PutUint32(a[16:], n)
-			if hash := x.hash(&a); x.table(hash) != &x.tables[7] || int(hash/ownerTables)&(minOwnerSlots-1) != slot {
+			hash := x.hash(a[:])
+			if x.table(hash) != &x.tables[7] || int(hash/indexTables)&(minSlots-1) != slot {
 				continue
 			}
 			row := table.Append(a)
 			*rows = table.Frozen
 			x.add(row)
 		}
-		if len(x.tables[7].slots) != minOwnerSlots || rows.Len() < 5 {
+		if len(x.tables[7].slots) != minSlots || rows.Len() < 5 {
 			t.Fatalf("%d owners take %d slots", rows.Len(), len(x.tables[7].slots))
 		}
 
 		for left := rows.Len(); left > 0; left-- {
 			for i := range rows.Len() {
-				if row, ok := x.find(rows.At(i)); ok != (i < left) || ok && row != i {
+				if row, ok := x.find(rows.At(i)[:]); ok != (i < left) || ok && row != i {
 					t.Errorf("of %d owners from slot %d on number %d is found: %t, row %d", left, slot, i, ok, row)
 				}
 			}
@@ -52,18 +69,18 @@ func TestOwnersOfOneSlot(t *testing.T) {
 	}
 }
 
-// TestOwnerLookup compares the index with a map while rows come at the end and the newest
+// TestRowIndex compares the index with a map while rows come at the end and the newest
 // go, as spans and their undos have it. Most are of two tables, so that full runs of slots
 // form and break up.
-func TestOwnerLookup(t *testing.T) {
+func TestRowIndex(t *testing.T) {
 	const most = 300
 	random := rand.New(rand.NewPCG(1, 2))
 	var table market.Table[market.Address]
 	rows := new(market.Frozen[market.Address])
-	x, want := newOwnerLookup(rows), map[market.Address]uint32{}
+	x, want := newOwners(rows), map[string]uint32{}
 	owner := func(n int) (a market.Address) {
 		binary.BigEndian.PutUint32(a[16:], uint32(n))
-		for n%10 > 0 && x.hash(&a)%ownerTables > 1 {
+		for n%10 > 0 && x.hash(a[:])%indexTables > 1 {
 			a[0], a[1] = byte(random.Uint32()), byte(random.Uint32())
 		}
 		return a
@@ -72,12 +89,12 @@ func TestOwnerLookup(t *testing.T) {
 	for step := range 20_000 {
 		if n := int(rows.Len()); n == 0 || n < most && random.IntN(5) > 1 {
 			a := owner(step)
-			want[a] = table.Append(a)
+			want[string(a[:])] = table.Append(a)
 			*rows = table.Frozen
 			x.add(uint32(n))
 		} else {
 			last := uint32(n - 1)
-			delete(want, *rows.At(last))
+			delete(want, string(rows.At(last)[:]))
 			x.remove(last)
 			table.Truncate(last)
 			*rows = table.Frozen
@@ -89,13 +106,13 @@ func TestOwnerLookup(t *testing.T) {
 			}
 		}
 		if unknown := owner(-1 - step); step%7 == 0 {
-			if row, ok := x.find(&unknown); ok {
+			if row, ok := x.find(unknown[:]); ok {
 				t.Fatalf("step %d: an unknown address is row %d", step, row)
 			}
 		}
 	}
 
-	again := newOwnerLookup(rows)
+	again := newOwners(rows)
 	for i := range rows.Len() {
 		again.add(i)
 	}
@@ -111,16 +128,16 @@ func TestOwnerLookup(t *testing.T) {
 	}
 }
 
-// TestOwnerLookupRemovesAny removes rows in any order, and adds them again: those behind
+// TestRowIndexRemovesAny removes rows in any order, and adds them again: those behind
 // them in a run of slots are found all the same.
-func TestOwnerLookupRemovesAny(t *testing.T) {
+func TestRowIndexRemovesAny(t *testing.T) {
 	const n = 200
 	random := rand.New(rand.NewPCG(3, 4))
 	var table market.Table[market.Address]
-	x := newOwnerLookup(&table.Frozen)
+	x := newOwners(&table.Frozen)
 	for row := range uint32(n) {
 		var a market.Address
-		for a == (market.Address{}) || x.hash(&a)%ownerTables != 5 { // one table
+		for a == (market.Address{}) || x.hash(a[:])%indexTables != 5 { // one table
 			binary.BigEndian.PutUint64(a[12:], random.Uint64())
 		}
 		table.Append(a)
@@ -139,7 +156,7 @@ func TestOwnerLookupRemovesAny(t *testing.T) {
 			x.remove(row)
 		}
 		for row := range uint32(n) {
-			if got, ok := x.find(table.At(row)); ok != there[row] || ok && got != row {
+			if got, ok := x.find(table.At(row)[:]); ok != there[row] || ok && got != row {
 				t.Fatalf("step %d: row %d is found as %d, %t; want %t", step, row, got, ok, there[row])
 			}
 		}
@@ -147,7 +164,7 @@ func TestOwnerLookupRemovesAny(t *testing.T) {
 }
 
 // An index that is made for rows has room for them: hardly a table doubles while they come.
-func TestOwnerLookupHasRoom(t *testing.T) {
+func TestRowIndexHasRoom(t *testing.T) {
 	const n = 200_000
 	var table market.Table[market.Address]
 	for i := range uint32(n) {
@@ -156,7 +173,7 @@ func TestOwnerLookupHasRoom(t *testing.T) {
 		table.Append(a)
 	}
 
-	x := newOwnerLookup(&table.Frozen)
+	x := newOwners(&table.Frozen)
 	size := len(x.tables[0].slots)
 	for i := range uint32(n) {
 		x.add(i)
@@ -168,8 +185,8 @@ func TestOwnerLookupHasRoom(t *testing.T) {
 	}
 }
 
-// BenchmarkOwnerLookup finds owners in turn, half of whom are not there.
-func BenchmarkOwnerLookup(b *testing.B) {
+// BenchmarkRowIndex finds owners in turn, half of whom are not there.
+func BenchmarkRowIndex(b *testing.B) {
 	const n = 1 << 19
 	var table market.Table[market.Address]
 	addresses := make([]market.Address, 2*n)
@@ -179,7 +196,7 @@ func BenchmarkOwnerLookup(b *testing.B) {
 			table.Append(addresses[i])
 		}
 	}
-	x := newOwnerLookup(&table.Frozen)
+	x := newOwners(&table.Frozen)
 	for i := range uint32(n) {
 		x.add(i)
 	}
@@ -191,7 +208,7 @@ func BenchmarkOwnerLookup(b *testing.B) {
 	found := 0
 	b.Run("rows", func(b *testing.B) {
 		for i := range b.N {
-			if _, ok := x.find(&addresses[i*7919%(2*n)]); ok {
+			if _, ok := x.find(addresses[i*7919%(2*n)][:]); ok {
 				found++
 			}
 		}
