@@ -29,7 +29,8 @@ function viewOf(d: Distribution): [number, number] {
 const distance = (b: { tickLower: number; tickUpper: number }, tick: number) =>
   Math.max(b.tickLower - tick, tick - b.tickUpper, 0);
 
-export function Liquidity({ of: d, token0, token1, height }: { of: Distribution; token0: Token; token1: Token; height?: number }) {
+/** `now` is the price that the page shows, which lies between two ticks. */
+export function Liquidity({ of: d, now, token0, token1, height }: { of: Distribution; now: number | null; token0: Token; token1: Token; height?: number }) {
   const { x, y, view } = useMemo(() => {
     const x: number[] = [], y: (number | null)[] = [];
     for (const bin of d.bins) {
@@ -50,7 +51,7 @@ export function Liquidity({ of: d, token0, token1, height }: { of: Distribution;
       x={x} lines={lines} format={(v) => (v ? compact(v) : "")} height={height ?? 150}
       axis={{
         format: (tick) => price(Number(at(tick).toPrecision(4))), mark: d.currentTick, view,
-        tell: (i) => (i >= x.length - 1 ? `now ${price(at(d.currentTick))}` : `${price(at(x[i]!))} to ${price(at(x[i + 1]!))}`),
+        tell: (i) => (i >= x.length - 1 ? `now ${price(now ?? at(d.currentTick))}` : `${price(at(x[i]!))} to ${price(at(x[i + 1]!))}`),
       }} />
   );
 }

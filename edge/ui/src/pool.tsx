@@ -80,7 +80,7 @@ function Charts({ p, c, dimmed }: { p: PoolDetail; c: PoolCharts; dimmed: boolea
     <div class={dimmed ? "plots dimmed" : "plots"}>
       <Chart title={`Price, ${symbol(p.token1)} per ${symbol(p.token0)}`} about="Each day from low to high, with open and close."
         x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} />
-      <Liquidity of={c.liquidityDistribution} token0={p.token0} token1={p.token1} height={180} />
+      <Liquidity of={c.liquidityDistribution} now={p.metrics.currentPrice} token0={p.token0} token1={p.token1} height={180} />
       <Chart title="TVL" x={d.days} lines={d.tvl} format={usd} />
       <Chart title="Volume a day" x={d.days} lines={d.volume} format={usd} />
       <Chart title="Fees a day" x={d.days} lines={d.fees} format={usd} />

@@ -142,7 +142,7 @@ function Charts({ p, c, dimmed }: { p: PositionDetail; c: PositionCharts; dimmed
           <Chart title="Fee APR" about="Dashed: APR, everything counted." x={d.own.x} lines={d.own.apr} format={percent} />
         </>
       ) : <p class="quiet">The position's own series cannot be reconstructed.</p>}
-      <Liquidity of={c.liquidityDistribution} token0={p.token0} token1={p.token1} />
+      <Liquidity of={c.liquidityDistribution} now={p.poolStats.currentPrice} token0={p.token0} token1={p.token1} />
     </div>
   );
 }

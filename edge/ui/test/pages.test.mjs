@@ -285,6 +285,8 @@ test("a pool shows its charts and positions, an owner totals and positions", asy
   const page = await open(browser, node, poolPath());
   await page.waitForFunction(() => document.querySelectorAll(".plot canvas").length === 6);
   for (const share of await drawn(page)) assert.ok(share > 0.005, `a chart is empty: ${share}`);
+  const prices = await page.evaluate(() => [".figures dd", ".plots"].map((at) => document.querySelector(at).textContent));
+  assert.ok(prices[1].includes(`now ${prices[0].match(/^[\d.,]+/)[0]}`), `${prices[0]} is not the price of now in ${prices[1]}`);
   await rows(page);
   await page.goto(`${node.url}/ui/owners/${position.owner}`);
   await rows(page);
