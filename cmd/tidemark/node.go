@@ -173,11 +173,13 @@ func (n *node) shareChains(specs []actors.ChainSpec) (err error) {
 	if n.cluster == nil {
 		return nil
 	}
+
+	hasRoom := func() bool { return !n.store.Guard().ReadOnly() }
 	for i := range specs {
 		config := &specs[i].Config
 		id := config.Ledger.Chain
 		config.Shared, specs[i].SnapshotEvery = true, n.Cluster.SnapshotEvery
-		if specs[i].Member, err = n.cluster.Chain(id, n.Cluster.mayWrite(id)); err != nil {
+		if specs[i].Member, err = n.cluster.Chain(id, n.Cluster.mayWrite(id), hasRoom); err != nil {
 			return err
 		}
 	}
