@@ -228,7 +228,7 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		a.chain.FeedFailed(a.now())
+		a.chain.FeedFailed(err, a.now())
 		a.warnFeedFailed(err)
 		a.startFetch()
 		return

@@ -78,10 +78,11 @@ func TestStatusOfAStep(t *testing.T) {
 	base.ConfirmedAt = s.now.Add(time.Minute).UnixMilli()
 
 	// A feed fails since its first failure, until its next answer.
-	for i := range 2 {
-		s.chain.FeedFailed(s.now.Add(time.Duration(i) * time.Second))
-		if got := s.status().FailingSince; got != s.now.UnixMilli() {
-			t.Errorf("after %d failures the feed fails since %d; want %d", i+1, got, s.now.UnixMilli())
+	for i, why := range []string{"connection refused", "connection refused", "no answer in time"} {
+		s.chain.FeedFailed(errors.New(why), s.now.Add(time.Duration(i)*time.Second))
+		if got := s.status(); got.FailingSince != s.now.UnixMilli() || got.FeedError != why {
+			t.Errorf("after %d failures the feed fails since %d, %q; want %d, %q",
+				i+1, got.FailingSince, got.FeedError, s.now.UnixMilli(), why)
 		}
 	}
 	f("the feed works again", feed.Step{Head: at}, func(*rankings.ChainStatus) {})

@@ -84,6 +84,24 @@ func (p *Pages) chainHealth(
 		return render.Offline, "taken offline by the operator"
 	case c.Status.Stopped:
 		return render.Down, "indexing has stopped: " + c.Status.StopReason
+	}
+
+	h, reason = p.progressHealth(s, c, now)
+	failing := feedFailing(&c.Status, now)
+	switch {
+	case failing == "":
+		return h, reason
+	case h == render.OK:
+		return render.Lagging, failing
+	}
+	return h, reason + "; " + failing
+}
+
+// progressHealth is chainHealth as far as the newest ranking tells, of a chain that goes on.
+func (p *Pages) progressHealth(
+	s *rankings.Snapshot, c *rankings.Chain, now int64,
+) (h render.Health, reason string) {
+	switch {
 	case c.Status.Repair != "" && (c.Status.Syncing || c.View == nil):
 		return render.Syncing, "reading blocks again: " + c.Status.Repair
 	case c.Status.Syncing:
@@ -94,17 +112,20 @@ func (p *Pages) chainHealth(
 		return render.Down, unconfirmedReason(c.View, now)
 	case now-c.View.Confirmed() > p.limits.Load().Freshness.Milliseconds():
 		return render.Lagging, unconfirmedReason(c.View, now)
-	}
-
-	if c.Status.Repair != "" {
+	case c.Status.Repair != "":
 		return render.Lagging, "reading blocks again: " + c.Status.Repair
 	}
-	failing := c.Status.FailingSince
-	if failing != 0 && now-failing > feedGrace.Milliseconds() {
-		return render.Lagging, fmt.Sprintf("the feed has been failing for %s",
-			roundToSeconds(now-failing))
-	}
 	return render.OK, ""
+}
+
+// feedFailing says how long the feed of a chain has failed, and why; empty if it works, or
+// failed just now.
+func feedFailing(s *rankings.ChainStatus, now int64) string {
+	if s.FailingSince == 0 || now-s.FailingSince <= feedGrace.Milliseconds() {
+		return ""
+	}
+	return fmt.Sprintf("the feed has been failing for %s: %s",
+		roundToSeconds(now-s.FailingSince), s.FeedError)
 }
 
 func unconfirmedReason(v *rankings.View, now int64) string {
