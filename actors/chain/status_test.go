@@ -368,13 +368,16 @@ func TestStoppedLoad(t *testing.T) {
 	s := newStage(t)
 	s.publish()
 	head := s.chain.ledger.Head()
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
 
-	s.open()
-	if err := s.chain.Load(func() bool { return true }); err == nil || err.Error() != "stopped while loading" || s.chain.Loaded() {
-		t.Errorf("a load that is stopped: %v, loaded %t", err, s.chain.Loaded())
+	for _, s.follows = range []bool{true, false} {
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.open()
+		err := s.chain.Load(func() bool { return true })
+		if err == nil || err.Error() != "stopped while loading" || s.chain.Loaded() || s.chain.replica != nil {
+			t.Errorf("a load that is stopped, following %t: %v, loaded %t", s.follows, err, s.chain.Loaded())
+		}
 	}
 	s.load()
 	if at := s.chain.ledger.Head(); at != head || !s.chain.Loaded() {

@@ -45,8 +45,8 @@ func (n *node) openAccounts(t *testing.T) (end func(), err error) {
 	}
 	t.Cleanup(end)
 
-	for _, step := range []func() error{n.joinCluster, n.openStores, n.openRegistry} {
-		if err := step(); err != nil {
+	for _, step := range []func(context.Context) error{n.joinCluster, n.openStores, n.openRegistry} {
+		if err := step(t.Context()); err != nil {
 			return end, err
 		}
 	}
@@ -93,7 +93,7 @@ func TestFullNodeIsNoCandidate(t *testing.T) {
 	f := func(minFree uint64, want bool) {
 		t.Helper()
 		n, _ := memberNode(t, servers, t.TempDir())
-		if err := n.joinCluster(); err != nil {
+		if err := n.joinCluster(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		defer n.stop()
