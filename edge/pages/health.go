@@ -109,9 +109,9 @@ func (p *Pages) progressHealth(
 	case c.View == nil:
 		return render.Down, "no ranking has been published yet"
 	case p.availableView(s, c.ID, now) == nil:
-		return render.Down, unconfirmedReason(c.View, now)
+		return render.Down, p.unconfirmedReason(c.View, now)
 	case now-c.View.Confirmed() > p.limits.Load().Freshness.Milliseconds():
-		return render.Lagging, unconfirmedReason(c.View, now)
+		return render.Lagging, p.unconfirmedReason(c.View, now)
 	case c.Status.Repair != "":
 		return render.Lagging, "reading blocks again: " + c.Status.Repair
 	}
@@ -128,9 +128,14 @@ func feedFailing(s *rankings.ChainStatus, now int64) string {
 		roundToSeconds(now-s.FailingSince), s.FeedError)
 }
 
-func unconfirmedReason(v *rankings.View, now int64) string {
-	return fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
+// unconfirmedReason says how old a view is, and that the disk keeps the next one away.
+func (p *Pages) unconfirmedReason(v *rankings.View, now int64) string {
+	reason := fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
 		v.State.Head.Number, roundToSeconds(now-v.Confirmed()))
+	if s := p.cfg.Disk().Status; s == storage.DiskReadOnly || s == storage.DiskFull {
+		reason += "; the disk has no room for newer data"
+	}
+	return reason
 }
 
 // roundToSeconds returns a number of milliseconds as a readable duration.

@@ -13,7 +13,10 @@ import (
 // TestChainHealth checks what is told of a chain, and why: of several reasons the one that
 // an operator has to see first.
 func TestChainHealth(t *testing.T) {
-	p := crowded(t, nil, crowd(3, 7))
+	disk := storage.DiskOK
+	p := crowded(t, func(c *Config) {
+		c.Disk = func() storage.Disk { return storage.Disk{Status: disk} }
+	}, crowd(3, 7))
 	f := func(now int64, status, reason string, change func(*rankings.ChainStatus)) {
 		t.Helper()
 		s := rankings.ChainStatus{Enabled: true}
@@ -50,6 +53,15 @@ func TestChainHealth(t *testing.T) {
 	f(confirmed, "offline", "taken offline by the operator", func(s *rankings.ChainStatus) {
 		s.Offline, s.Stopped = true, true
 	})
+
+	// A disk that is slow is written, one without room is not.
+	disk = storage.DiskSlow
+	f(confirmed+45_001, "lagging", "block 7 was last confirmed as the chain's head 45s ago", none)
+	for _, disk = range []storage.DiskStatus{storage.DiskReadOnly, storage.DiskFull} {
+		f(confirmed+45_000, "ok", "", none)
+		f(confirmed+600_001, "down", "block 7 was last confirmed as the chain's head 10m0s ago; "+
+			"the disk has no room for newer data", none)
+	}
 
 	// A chain without a generation.
 	p.cfg.Board = new(rankings.Board)
