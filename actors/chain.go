@@ -228,7 +228,7 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		a.chain.FeedFailed(a.now())
+		a.chain.FeedFailed(err, a.now())
 		a.warnFeedFailed(err)
 		a.startFetch()
 		return
@@ -287,7 +287,11 @@ func (a *chainActor) warnFeedFailed(err error) {
 const maxBacklog = 20_000
 
 func (a *chainActor) handleTick() {
-	if a.readOnly() {
+	switch {
+	case a.readOnly() && a.replaced():
+		a.stepDown("its disk has no room")
+		return
+	case a.readOnly():
 		a.scheduleTick(min(a.every, watchEvery))
 		return
 	}
@@ -303,7 +307,7 @@ func (a *chainActor) handleTick() {
 		a.scheduleTick(a.every)
 		return
 	case a.replaced():
-		a.stepDown()
+		a.stepDown("another node may write it")
 		return
 	}
 
@@ -346,7 +350,7 @@ func (a *chainActor) publish() bool {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		switch {
 		case errors.Is(err, cluster.ErrOutdated):
-			a.stepDown()
+			a.stepDown(err.Error())
 			return false
 		case errors.Is(err, storage.ErrReadOnly):
 			a.pause = 0 // the disk is full; the chain is not at fault

@@ -158,14 +158,16 @@ func (a *chainActor) promote() {
 	a.scheduleTick(a.every)
 }
 
-// replaced reports whether another node may write the chain that this one has written.
+// replaced reports whether another node may write the chain that this one has written. One
+// whose disk has no room leaves it to the others.
 func (a *chainActor) replaced() bool {
 	return a.member != nil && a.chain.Loaded() && !a.member.Leads()
 }
 
 // stepDown follows the chain from now on.
-func (a *chainActor) stepDown() {
-	a.log.Warn("this node no longer writes the chain; following", "chain", a.config.Ledger.Chain)
+func (a *chainActor) stepDown(reason string) {
+	a.log.Warn("this node no longer writes the chain; following",
+		"chain", a.config.Ledger.Chain, "reason", reason)
 	a.beginEpoch()
 	a.openChain()
 }

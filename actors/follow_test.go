@@ -63,6 +63,7 @@ type member struct {
 	dir     string
 	wire    *natstest.Proxy // to the server
 	joined  *cluster.Cluster
+	spoilt  spoilt
 	stopped bool
 }
 
@@ -79,12 +80,12 @@ func (f *fleet) join(name, dir string, mayWrite bool) *member {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if m.store, err = storage.Open(dir, storage.Options{Logger: quiet, Tee: m.joined.Tee}); err != nil {
+	if m.store, err = storage.Open(dir, storage.Options{Logger: quiet, Tee: m.tee}); err != nil {
 		f.t.Fatal(err)
 	}
 
 	spec := f.spec(m.set, quiet)
-	if spec.Member, err = m.joined.Chain(1, mayWrite); err != nil {
+	if spec.Member, err = m.joined.Chain(1, mayWrite, m.hasRoom); err != nil {
 		f.t.Fatal(err)
 	}
 	if m.node, err = Start([]ChainSpec{spec}, m.store, &m.board, 20*time.Millisecond,
@@ -354,7 +355,7 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = b.node.command(1, func(x *chainActor) error { x.stepDown(); return nil })
+	err = b.node.command(1, func(x *chainActor) error { x.stepDown(""); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,7 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 	f.log.check(b, after)
 	f.turn(a, b)
 	err = b.node.command(1, func(x *chainActor) error {
-		x.stepDown()
+		x.stepDown("")
 		if c, _ := x.board.Load().Chain(1); c.View == nil {
 			return errors.New("data that is whole was dropped once more")
 		}

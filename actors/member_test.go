@@ -52,7 +52,7 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 		clock: accounts.NewClock(time.Now()), slot: make(chan struct{}, 1), log: quiet, snapshotEvery: time.Hour,
 		ctx: ctx, cancel: cancel, readOnly: func() bool { return false }, send: func(m any) { l.sent <- m },
 	}
-	if l.member, err = joined.Chain(1, mayWrite); err != nil {
+	if l.member, err = joined.Chain(1, mayWrite, func() bool { return true }); err != nil {
 		f.t.Fatal(err)
 	}
 	l.end = sync.OnceFunc(func() {

@@ -47,9 +47,13 @@ func (a *chainActor) recoverFrom(err error) {
 	a.restoreLater()
 }
 
-// restoreLater opens the chain from the store again, after a pause.
+// restoreLater opens the chain from the store again, after a pause. In a cluster the others
+// may write it at once: what failed here may fail again, and they need not wait for it.
 func (a *chainActor) restoreLater() {
 	a.beginEpoch()
+	if a.member != nil {
+		a.member.Resign()
+	}
 	a.pause = nextPause(a.pause)
 	epoch := a.epoch
 	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })

@@ -339,8 +339,8 @@ func TestFailureOfAFeed(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, `msg="feed failed; retrying" chain=1 error=gone failures=1`) {
 			t.Errorf("the log has %q", got)
 		}
-		if a.chain.Status().FailingSince == 0 || a.cancelFetch == nil {
-			t.Errorf("it fails since %d, and is asked again: %t", a.chain.Status().FailingSince, a.cancelFetch != nil)
+		if s := a.chain.Status(); s.FailingSince == 0 || s.FeedError != "gone" || a.cancelFetch == nil {
+			t.Errorf("it fails since %d, %q, and is asked again: %t", s.FailingSince, s.FeedError, a.cancelFetch != nil)
 		}
 		return a.resync()
 	})

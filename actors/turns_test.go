@@ -325,7 +325,7 @@ func TestCommandsForTheWriter(t *testing.T) {
 
 	a := &chainActor{ctx: t.Context()}
 	a.config.Ledger.Chain = 7
-	if a.member, err = c.Chain(7, false); err != nil {
+	if a.member, err = c.Chain(7, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	f := func(want string) {

@@ -47,6 +47,7 @@ type ChainStatus struct {
 	ConfirmedAt   int64         // unix milliseconds; see View.Confirm for what a page needs
 	ETASeconds    int64         // of a backfill; 0 when not known
 	FailingSince  int64         // unix milliseconds of the feed's first failure in a row; 0: it works
+	FeedError     string        // of the last failure; readers are told of it
 	Progress      *Progress     // of catching up; nil: it does not
 	Verified      *Verification // the last one; nil: none yet
 

@@ -91,7 +91,7 @@ func (s *Store) excise(owner market.ChainID) (others []market.ChainID, err error
 	}
 	removed, span, err := s.findSpan(all, owner)
 	if err == nil {
-		err = s.db.Excise(context.Background(), span)
+		err = s.exciseSpan(removed, span)
 	}
 	if err != nil {
 		return nil, err
@@ -107,6 +107,20 @@ func (s *Store) excise(owner market.ChainID) (others []market.ChainID, err error
 		}
 	}
 	return others, nil
+}
+
+// exciseSpan removes regions. If the process ends before what chains share is written again,
+// the file of it says so to the next start.
+func (s *Store) exciseSpan(removed []keyRegion, span pebble.KeyRange) error {
+	if removed[0].chain == 0 {
+		s.headerMu.Lock()
+		defer s.headerMu.Unlock()
+		s.header.Excised = true
+		if err := s.writeHeaderFile(); err != nil {
+			return err
+		}
+	}
+	return s.db.Excise(context.Background(), span)
 }
 
 // findSpan returns the regions around an owner that can be cut out.

@@ -31,6 +31,9 @@ type header struct {
 	Update   uint64 // number of changes so far; at least 1
 	Identity []Pair // by name
 	Offline  []market.ChainID
+	// Excised is only in the file: the keys are being removed, and written again from it. If
+	// they are not there at the next start, no commit of them was lost.
+	Excised bool `json:",omitempty"`
 }
 
 // headerName is the name of the file.
@@ -52,7 +55,7 @@ func (s *Store) openHeader() error {
 		return err
 	}
 
-	if damage == nil && copied != nil && stored.Format == 0 {
+	if damage == nil && copied != nil && stored.Format == 0 && !copied.Excised {
 		if empty, err := s.isEmpty(); err != nil || !empty {
 			return fmt.Errorf("cannot open store %s: %w: its first commits are missing", s.dir,
 				errors.Join(ErrDamaged, err))
@@ -95,7 +98,7 @@ func (s *Store) openHeader() error {
 }
 
 func sameHeader(a, b *header) bool {
-	return a.Format == b.Format && a.Update == b.Update &&
+	return a.Format == b.Format && a.Update == b.Update && a.Excised == b.Excised &&
 		slices.Equal(a.Identity, b.Identity) && slices.Equal(a.Offline, b.Offline)
 }
 
@@ -161,6 +164,7 @@ func (s *Store) writeHeader() error {
 	if err := b.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("cannot write what chains share to store %s: %w", s.dir, err)
 	}
+	c.Excised = false
 	return s.writeHeaderFile()
 }
 

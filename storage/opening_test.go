@@ -358,6 +358,7 @@ func TestSameHeader(t *testing.T) {
 	f(true, func(*header) {})
 	f(false, func(h *header) { h.Format++ })
 	f(false, func(h *header) { h.Update++ })
+	f(false, func(h *header) { h.Excised = true })
 	f(false, func(h *header) { h.Identity[0].Value = "8" })
 	f(false, func(h *header) { h.Identity = nil })
 	f(false, func(h *header) { h.Offline[1] = 137 })

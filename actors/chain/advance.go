@@ -169,7 +169,7 @@ func (c *Chain) revert(to market.Head) error {
 
 // updateStatus tells the board where ledger and chain stand.
 func (c *Chain) updateStatus(step feed.Step) {
-	c.status.FailingSince = 0
+	c.status.FailingSince, c.status.FeedError = 0, ""
 	c.status.LastIndexed = c.ledger.Head()
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head

@@ -135,12 +135,17 @@ func (c *Chain) Stop(reason error) {
 	c.publishStatus()
 }
 
-// FeedFailed notes that the feed could not say what comes next.
-func (c *Chain) FeedFailed(now time.Time) {
-	if c.status.FailingSince == 0 {
-		c.status.FailingSince = now.UnixMilli()
-		c.publishStatus()
+// FeedFailed notes that the feed could not say what comes next, and why.
+func (c *Chain) FeedFailed(err error, now time.Time) {
+	s := &c.status
+	if s.FailingSince != 0 && s.FeedError == err.Error() {
+		return
 	}
+	if s.FailingSince == 0 {
+		s.FailingSince = now.UnixMilli()
+	}
+	s.FeedError = err.Error()
+	c.publishStatus()
 }
 
 func (c *Chain) publishStatus() { c.board.SetStatus(c.ID(), c.status) }

@@ -238,6 +238,7 @@ type beat struct {
 	LastIndexedAt int64
 	ConfirmedAt   int64
 	FailingSince  int64
+	FeedError     string
 	Syncing       bool
 	Stopped       bool
 	StopReason    string
@@ -254,7 +255,7 @@ func (c *Chain) Beat() ([]byte, error) {
 	s := &c.status
 	b := beat{
 		Head: s.ChainHead, LastIndexedAt: s.LastIndexedAt, ConfirmedAt: s.ConfirmedAt,
-		FailingSince: s.FailingSince, Syncing: s.Syncing,
+		FailingSince: s.FailingSince, FeedError: s.FeedError, Syncing: s.Syncing,
 		Stopped: s.Stopped, StopReason: s.StopReason, Quarantined: s.QuarantinedPools,
 		ETASeconds: s.ETASeconds, Progress: s.Progress, Verified: s.Verified,
 	}
@@ -274,7 +275,7 @@ func (c *Chain) Hear(text []byte) error {
 
 	s := &c.status
 	s.ChainHead, s.LastIndexedAt, s.ConfirmedAt = b.Head, b.LastIndexedAt, b.ConfirmedAt
-	s.FailingSince, s.Syncing = b.FailingSince, b.Syncing
+	s.FailingSince, s.FeedError, s.Syncing = b.FailingSince, b.FeedError, b.Syncing
 	s.Stopped, s.StopReason, s.QuarantinedPools = b.Stopped, b.StopReason, b.Quarantined
 	s.ETASeconds, s.Progress, s.Verified = b.ETASeconds, b.Progress, b.Verified
 	if c.view != nil && int64(c.view.Generation) == b.Generation {

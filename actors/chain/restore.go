@@ -118,15 +118,16 @@ func (c *Chain) ledgerConfig() ledger.Config {
 // 100 µs or so of work. It changes nothing that a reader sees, so readers may run at the
 // same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
-	if c.following {
-		return c.loadReplica()
-	}
 	if c.ledger != nil {
 		return nil
 	}
-	if !c.kept.Warm(stop) {
+	if c.kept != nil && !c.kept.Warm(stop) {
 		return errors.New("stopped while loading")
 	}
+	if c.following {
+		return c.loadReplica()
+	}
+
 	pause := func() { stop() }
 	undos, err := c.store.Undos(c.kept.State, pause)
 	if err != nil {

@@ -78,10 +78,11 @@ func TestStatusOfAStep(t *testing.T) {
 	base.ConfirmedAt = s.now.Add(time.Minute).UnixMilli()
 
 	// A feed fails since its first failure, until its next answer.
-	for i := range 2 {
-		s.chain.FeedFailed(s.now.Add(time.Duration(i) * time.Second))
-		if got := s.status().FailingSince; got != s.now.UnixMilli() {
-			t.Errorf("after %d failures the feed fails since %d; want %d", i+1, got, s.now.UnixMilli())
+	for i, why := range []string{"connection refused", "connection refused", "no answer in time"} {
+		s.chain.FeedFailed(errors.New(why), s.now.Add(time.Duration(i)*time.Second))
+		if got := s.status(); got.FailingSince != s.now.UnixMilli() || got.FeedError != why {
+			t.Errorf("after %d failures the feed fails since %d, %q; want %d, %q",
+				i+1, got.FailingSince, got.FeedError, s.now.UnixMilli(), why)
 		}
 	}
 	f("the feed works again", feed.Step{Head: at}, func(*rankings.ChainStatus) {})
@@ -367,13 +368,16 @@ func TestStoppedLoad(t *testing.T) {
 	s := newStage(t)
 	s.publish()
 	head := s.chain.ledger.Head()
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
 
-	s.open()
-	if err := s.chain.Load(func() bool { return true }); err == nil || err.Error() != "stopped while loading" || s.chain.Loaded() {
-		t.Errorf("a load that is stopped: %v, loaded %t", err, s.chain.Loaded())
+	for _, s.follows = range []bool{true, false} {
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.open()
+		err := s.chain.Load(func() bool { return true })
+		if err == nil || err.Error() != "stopped while loading" || s.chain.Loaded() || s.chain.replica != nil {
+			t.Errorf("a load that is stopped, following %t: %v, loaded %t", s.follows, err, s.chain.Loaded())
+		}
 	}
 	s.load()
 	if at := s.chain.ledger.Head(); at != head || !s.chain.Loaded() {

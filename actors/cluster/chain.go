@@ -23,6 +23,7 @@ type Chain struct {
 	id      market.ChainID
 	subject string
 	writes  bool
+	hasRoom func() bool
 	metrics *chainMetrics
 
 	ctx  context.Context // ends with Stop
@@ -62,11 +63,12 @@ type Event struct {
 }
 
 // Chain returns the node's end of a chain. mayWrite says that this node writes the
-// chain when no other does.
-func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
+// chain when no other does, while hasRoom says that its disk has room for that.
+func (c *Cluster) Chain(id market.ChainID, mayWrite bool, hasRoom func() bool) (*Chain, error) {
 	ch := &Chain{
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
-		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id), pins: make(map[string]pinned),
+		writes: mayWrite, hasRoom: hasRoom, metrics: newChainMetrics(c.cfg.Metrics, id),
+		pins: make(map[string]pinned),
 	}
 	ch.addGauges(c.cfg.Metrics)
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)

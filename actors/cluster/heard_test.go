@@ -24,6 +24,7 @@ import (
 func unconnected() *Chain {
 	return &Chain{
 		c: &Cluster{cfg: Config{Name: "a"}}, id: 1, wake: make(chan struct{}, 1), pins: make(map[string]pinned),
+		hasRoom: func() bool { return true },
 	}
 }
 

@@ -29,8 +29,10 @@ type lead struct {
 }
 
 // Leads reports whether this node is to write the chain. That it is does not make it
-// safe to: only the stream does.
-func (ch *Chain) Leads() bool { return time.Now().UnixNano() < ch.lead.until.Load() }
+// safe to: only the stream does. A node without room does not lead, whatever others know.
+func (ch *Chain) Leads() bool {
+	return time.Now().UnixNano() < ch.lead.until.Load() && ch.hasRoom()
+}
 
 // Resign gives the leadership back, until this node has followed to the end again.
 func (ch *Chain) Resign() {
@@ -38,8 +40,8 @@ func (ch *Chain) Resign() {
 	ch.lead.until.Store(0)
 }
 
-// campaign asks for the leadership while this node is ready, renews it, and gives it
-// back when the node is no longer ready or ctx ends.
+// campaign asks for the leadership while this node is ready and has room, renews it, and
+// gives it back when one of these or ctx ends.
 func (ch *Chain) campaign(ctx context.Context) {
 	for ctx.Err() == nil {
 		ch.campaignOnce(ctx)
@@ -61,7 +63,7 @@ func (ch *Chain) campaignOnce(ctx context.Context) {
 
 	var err error
 	switch {
-	case !ch.lead.ready.Load():
+	case !ch.lead.ready.Load() || !ch.hasRoom():
 		if ch.lead.revision > 0 {
 			ch.c.leads.Delete(ctx, key, jetstream.LastRevision(ch.lead.revision))
 		}

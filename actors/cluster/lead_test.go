@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -48,6 +49,35 @@ func TestAnotherWrites(t *testing.T) {
 		t.Error("a node that is cut off believes that it writes")
 	}
 	ends(t, reader)
+}
+
+// A node whose disk has no room leads no longer, and is no candidate before it has room again.
+func TestWithoutRoom(t *testing.T) {
+	s := newServers(t, 1, false)
+	var full atomic.Bool
+	a := memberOn(t, s.join("a"), 1, true, func() bool { return !full.Load() })
+	elected(t, a)
+	b := s.member("b", true)
+	ends(t, b)
+
+	full.Store(true)
+	if a.Leads() {
+		t.Error("a node without room leads")
+	}
+	began := time.Now()
+	elected(t, b)
+	if took := time.Since(began); took > 3*leadEvery {
+		t.Errorf("after a writer without room the next one came in %s", took)
+	}
+
+	b.c.Close()
+	ends(t, a)
+	time.Sleep(2 * leadEvery)
+	if name, err := a.Writer(t.Context()); name != "" || err != nil {
+		t.Errorf("the writer is %q, %v; want none, without room", name, err)
+	}
+	full.Store(false)
+	elected(t, a)
 }
 
 // A node leads when it is the first to say so, wakes who waits for it then, and goes on while

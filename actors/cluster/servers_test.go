@@ -48,7 +48,13 @@ func (s *servers) member(name string, mayWrite bool) *Chain {
 
 func memberOf(t *testing.T, c *Cluster, id market.ChainID, mayWrite bool) *Chain {
 	t.Helper()
-	ch, err := c.Chain(id, mayWrite)
+	return memberOn(t, c, id, mayWrite, func() bool { return true })
+}
+
+// memberOn is memberOf on a disk that may have no room.
+func memberOn(t *testing.T, c *Cluster, id market.ChainID, mayWrite bool, hasRoom func() bool) *Chain {
+	t.Helper()
+	ch, err := c.Chain(id, mayWrite, hasRoom)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestQuestionsWithoutConnection(t *testing.T) {
 	if a.c.Reaches(t.Context()) {
 		t.Error("the servers are reached without a connection")
 	}
-	_, err = a.c.Chain(2, false)
+	_, err = a.c.Chain(2, false, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot listen to the writer of chain 2: ") {
 		t.Errorf("a chain without a connection: %v", err)
 	}

@@ -15,8 +15,8 @@
 //	node                             the parts of a node and how they are wired
 //	listen, ops, systemd             listeners, the operators' server, the service manager
 //	feeds, archives                  where each chain's events come from
-//	sharing, sharedaccounts,         what a node shares with the others of its cluster
-//	sharedwalks, latestart
+//	joincluster, latestart, sharing, what a node shares with the others of its cluster
+//	sharedaccounts, sharedwalks
 //	firstkey, welcome, ready         what a user is shown, and when requests may come
 //	logging                          log lines with progress below them
 //	completion                       commands and flags completed by the shell

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/actors"
 	"tidemark/actors/cluster/natstest"
 	"tidemark/bench/process"
 	"tidemark/edge"
@@ -44,8 +45,8 @@ func (n *node) openAccounts(t *testing.T) (end func(), err error) {
 	}
 	t.Cleanup(end)
 
-	for _, step := range []func() error{n.joinCluster, n.openStores, n.openRegistry} {
-		if err := step(); err != nil {
+	for _, step := range []func(context.Context) error{n.joinCluster, n.openStores, n.openRegistry} {
+		if err := step(t.Context()); err != nil {
 			return end, err
 		}
 	}
@@ -84,6 +85,43 @@ func (n *node) serveAPI(t *testing.T) string {
 		}
 	})
 	return "http://" + l.Addr().String()
+}
+
+// A node whose market store has no room for writes is not elected.
+func TestFullNodeIsNoCandidate(t *testing.T) {
+	servers := natstest.Start(t, 1, false)
+	f := func(minFree uint64, want bool) {
+		t.Helper()
+		n, _ := memberNode(t, servers, t.TempDir())
+		if err := n.joinCluster(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer n.stop()
+		var err error
+		n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{MinFreeBytes: minFree, Logger: n.log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.store.Close()
+		if _, err := n.store.Guard().Check(); err != nil {
+			t.Fatal(err)
+		}
+
+		specs := make([]actors.ChainSpec, 1)
+		specs[0].Config.Ledger.Chain = 1
+		if err := n.shareChains(specs); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		e, err := specs[0].Member.Next(ctx)
+		if e.Elect != want {
+			t.Errorf("of a disk that needs %d bytes free: elected %t, %v; want %t", minFree, e.Elect, err, want)
+		}
+	}
+
+	f(1<<60, false)
+	f(1, true)
 }
 
 // The first node of a cluster shares its accounts, and a later one has them. What that had

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // A node of a cluster that is started while no NATS servers answer serves what its data has,
 // and joins the others when they do.
@@ -33,7 +36,7 @@ func (n *node) checkLate() error {
 		return fmt.Errorf("the NATS servers have another stream, of %s; the data of this node is of the one of %s; "+
 			"start the node again to have its data replaced", has, had)
 	}
-	return n.checkAgreed(n.agree())
+	return n.checkAgreed(n.agree(context.Background()))
 }
 
 // refuseLate ends a node that may not join: at its start it would have been refused.

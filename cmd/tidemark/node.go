@@ -64,22 +64,26 @@ type node struct {
 	inForce   map[string]string // values of the settings
 }
 
-// start starts every part. What it has started stays in parts, also when a
+// start starts every part, until ctx ends. What it has started stays in parts, also when a
 // later one fails.
-func (n *node) start() error {
+func (n *node) start(ctx context.Context) error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 3)
 	n.metrics = newNodeMetrics(n.set)
-	for _, step := range []func() error{
+
+	for _, step := range []func(context.Context) error{
 		n.joinCluster, n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers,
 	} {
-		if err := step(); err != nil {
+		if err := step(ctx); err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-func (n *node) openStores() error {
+func (n *node) openStores(ctx context.Context) error {
 	if err := makePrivate(n.Data); err != nil {
 		return err
 	}
@@ -90,7 +94,7 @@ func (n *node) openStores() error {
 		return adviseMarket(n.Data, err)
 	}
 	n.addPart("market store", func(context.Context) error { return n.store.Close() })
-	if err := n.settleIdentity(n.store, n.agreement(), time.Now()); err != nil {
+	if err := n.settleIdentity(n.store, n.agreement(ctx), time.Now()); err != nil {
 		return err
 	}
 	if err := n.startsAlone(); err != nil {
@@ -111,79 +115,6 @@ func (n *node) openStores() error {
 	return nil
 }
 
-// joinCluster connects to the other nodes, if there are any.
-func (n *node) joinCluster() (err error) {
-	if !n.clustered() {
-		return nil
-	}
-	config := n.clusterConfig()
-	n.cluster, err = cluster.Open(context.Background(), config)
-	if errors.As(err, &n.unreached) {
-		n.cluster, err = cluster.OpenLater(config)
-	}
-	if err != nil {
-		return err
-	}
-
-	if n.unreached == nil {
-		n.history = n.cluster.History()
-	}
-	n.addPart("cluster", func(context.Context) error {
-		n.cluster.Close()
-		return nil
-	})
-	return nil
-}
-
-func (n *node) clusterConfig() cluster.Config {
-	c := &n.Cluster
-	return cluster.Config{
-		Servers: c.NATS, Name: c.Name, Credentials: c.Credentials,
-		TLSCa: c.TLSCa, TLSCert: c.TLSCert, TLSKey: c.TLSKey, Monitoring: c.Monitoring,
-		Insecure: n.insecureCluster, Metrics: n.set, Log: n.log,
-	}
-}
-
-// agreement is that of the cluster; nil without one.
-func (n *node) agreement() agreement {
-	if n.cluster == nil || n.unreached != nil {
-		return nil
-	}
-	return n.agree()
-}
-
-func (n *node) agree() agreement {
-	return func(name, value string) (string, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
-		defer cancel()
-		return n.cluster.Agree(ctx, name, value)
-	}
-}
-
-// membership returns what the node knows of its chains in the cluster; nil without one.
-func (n *node) membership() func(market.ChainID) (rankings.Membership, bool) {
-	if n.cluster == nil {
-		return nil
-	}
-	return n.cluster.Status
-}
-
-// shareChains has the chains written and followed by the nodes of the cluster.
-func (n *node) shareChains(specs []actors.ChainSpec) (err error) {
-	if n.cluster == nil {
-		return nil
-	}
-	for i := range specs {
-		config := &specs[i].Config
-		id := config.Ledger.Chain
-		config.Shared, specs[i].SnapshotEvery = true, n.Cluster.SnapshotEvery
-		if specs[i].Member, err = n.cluster.Chain(id, n.Cluster.mayWrite(id)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (n *node) storeOptions() storage.Options {
 	options := storage.Options{
 		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
@@ -196,7 +127,7 @@ func (n *node) storeOptions() storage.Options {
 
 // listenAll binds the listeners before an account or a key is made: a start on
 // an address that is taken leaves nothing behind.
-func (n *node) listenAll() (err error) {
+func (n *node) listenAll(context.Context) (err error) {
 	if n.apiListener, n.opsListener, err = n.openListeners(); err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
@@ -239,9 +170,9 @@ func (n *node) background(name string, run func(context.Context)) {
 	})
 }
 
-func (n *node) startMetering() error {
+func (n *node) startMetering(ctx context.Context) error {
 	var err error
-	if err = n.openRegistry(); err != nil {
+	if err = n.openRegistry(ctx); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
 	if err := n.makeFirstAccount(); err != nil {
@@ -254,7 +185,7 @@ func (n *node) startMetering() error {
 	if err := n.shareBursts(); err != nil {
 		return err
 	}
-	if err := n.shareQuotas(meter); err != nil {
+	if err := n.shareQuotas(ctx, meter); err != nil {
 		return err
 	}
 	metering, err := actors.StartMetering(meter, n.set, n.log)
@@ -268,7 +199,7 @@ func (n *node) startMetering() error {
 	return nil
 }
 
-func (n *node) startChains() error {
+func (n *node) startChains(context.Context) error {
 	external := &actors.PriceFeed{
 		File: n.Prices.File, URL: n.Prices.URL, Every: n.Prices.Every, Log: n.log,
 	}
@@ -297,7 +228,7 @@ func (n *node) startChains() error {
 	return nil
 }
 
-func (n *node) startServers() error {
+func (n *node) startServers(context.Context) error {
 	var err error
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{

@@ -64,7 +64,7 @@ func TestLifeOfANode(t *testing.T) {
 	os.Stdout = banner
 	defer func() { os.Stdout = stdout }()
 
-	if err := n.start(); err != nil {
+	if err := n.start(t.Context()); err != nil {
 		t.Fatal(err, n.stop())
 	}
 	checkServes(t, n)
@@ -135,7 +135,7 @@ func TestPartsOfANode(t *testing.T) {
 		n, logs := smallNode(t, path)
 		n.log = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 
-		err := n.start()
+		err := n.start(t.Context())
 		if err = errors.Join(err, n.stop()); err != nil {
 			t.Fatal(err)
 		}

@@ -81,11 +81,8 @@ func (l *loaded) serve(reload hangups) (err error) {
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)
 	n.logSources()
-	if err := n.start(); err != nil {
-		return errors.Join(err, n.stop())
-	}
-
-	for running := true; running; {
+	running, err := n.startUnless(stop)
+	for running {
 		select {
 		case <-reload:
 			n.reloadConfig()
@@ -97,6 +94,28 @@ func (l *loaded) serve(reload hangups) (err error) {
 		}
 	}
 	return errors.Join(err, n.stop())
+}
+
+// startUnless starts the node, unless it is told to stop meanwhile: what waits is given up
+// then, and the step that is under way is the last one.
+func (n *node) startUnless(stop <-chan os.Signal) (running bool, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	started := make(chan error, 1)
+	go func() { started <- n.start(ctx) }()
+
+	select {
+	case err := <-started:
+		return err == nil, err
+	case <-stop:
+		n.log.Info("told to stop while starting")
+		n.tellManager(daemon.SdNotifyStopping)
+		cancel()
+	}
+	if err := <-started; err != nil && !errors.Is(err, context.Canceled) {
+		n.log.Warn("the start had failed", "error", err)
+	}
+	return false, nil
 }
 
 // logSources tells where the configuration comes from.

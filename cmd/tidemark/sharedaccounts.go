@@ -17,13 +17,13 @@ import (
 )
 
 // openRegistry opens the accounts of this node, or those of its cluster.
-func (n *node) openRegistry() (err error) {
+func (n *node) openRegistry(ctx context.Context) (err error) {
 	if n.cluster == nil {
 		n.registry, err = registry.Open(n.books, n.Plans, time.Now())
 		return err
 	}
 
-	d, err := directory.Open(context.Background(), n.cluster, n.set, n.log)
+	d, err := directory.Open(ctx, n.cluster, n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -43,11 +43,11 @@ func (n *node) openRegistry() (err error) {
 
 // shareQuotas has the units of accounts come from the quotas that all nodes of a cluster
 // share. It ends after metering, which gives the leases back.
-func (n *node) shareQuotas(meter *actors.Meter) error {
+func (n *node) shareQuotas(ctx context.Context, meter *actors.Meter) error {
 	if n.cluster == nil {
 		return nil
 	}
-	ledger, err := quota.Open(context.Background(), n.cluster, n.quotaConfig())
+	ledger, err := quota.Open(ctx, n.cluster, n.quotaConfig())
 	if err != nil {
 		return err
 	}

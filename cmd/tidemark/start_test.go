@@ -42,7 +42,7 @@ func TestNodeThatCannotStart(t *testing.T) {
 		if len(n.wrong) > 0 {
 			t.Fatal(n.wrong)
 		}
-		err := n.start()
+		err := n.start(t.Context())
 		if stopped := n.stop(); stopped != nil {
 			t.Errorf("the stop after %v: %v", err, stopped)
 		}

@@ -84,6 +84,24 @@ func (p *Pages) chainHealth(
 		return render.Offline, "taken offline by the operator"
 	case c.Status.Stopped:
 		return render.Down, "indexing has stopped: " + c.Status.StopReason
+	}
+
+	h, reason = p.progressHealth(s, c, now)
+	failing := feedFailing(&c.Status, now)
+	switch {
+	case failing == "":
+		return h, reason
+	case h == render.OK:
+		return render.Lagging, failing
+	}
+	return h, reason + "; " + failing
+}
+
+// progressHealth is chainHealth as far as the newest ranking tells, of a chain that goes on.
+func (p *Pages) progressHealth(
+	s *rankings.Snapshot, c *rankings.Chain, now int64,
+) (h render.Health, reason string) {
+	switch {
 	case c.Status.Repair != "" && (c.Status.Syncing || c.View == nil):
 		return render.Syncing, "reading blocks again: " + c.Status.Repair
 	case c.Status.Syncing:
@@ -91,25 +109,33 @@ func (p *Pages) chainHealth(
 	case c.View == nil:
 		return render.Down, "no ranking has been published yet"
 	case p.availableView(s, c.ID, now) == nil:
-		return render.Down, unconfirmedReason(c.View, now)
+		return render.Down, p.unconfirmedReason(c.View, now)
 	case now-c.View.Confirmed() > p.limits.Load().Freshness.Milliseconds():
-		return render.Lagging, unconfirmedReason(c.View, now)
-	}
-
-	if c.Status.Repair != "" {
+		return render.Lagging, p.unconfirmedReason(c.View, now)
+	case c.Status.Repair != "":
 		return render.Lagging, "reading blocks again: " + c.Status.Repair
-	}
-	failing := c.Status.FailingSince
-	if failing != 0 && now-failing > feedGrace.Milliseconds() {
-		return render.Lagging, fmt.Sprintf("the feed has been failing for %s",
-			roundToSeconds(now-failing))
 	}
 	return render.OK, ""
 }
 
-func unconfirmedReason(v *rankings.View, now int64) string {
-	return fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
+// feedFailing says how long the feed of a chain has failed, and why; empty if it works, or
+// failed just now.
+func feedFailing(s *rankings.ChainStatus, now int64) string {
+	if s.FailingSince == 0 || now-s.FailingSince <= feedGrace.Milliseconds() {
+		return ""
+	}
+	return fmt.Sprintf("the feed has been failing for %s: %s",
+		roundToSeconds(now-s.FailingSince), s.FeedError)
+}
+
+// unconfirmedReason says how old a view is, and that the disk keeps the next one away.
+func (p *Pages) unconfirmedReason(v *rankings.View, now int64) string {
+	reason := fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
 		v.State.Head.Number, roundToSeconds(now-v.Confirmed()))
+	if s := p.cfg.Disk().Status; s == storage.DiskReadOnly || s == storage.DiskFull {
+		reason += "; the disk has no room for newer data"
+	}
+	return reason
 }
 
 // roundToSeconds returns a number of milliseconds as a readable duration.

@@ -13,7 +13,10 @@ import (
 // TestChainHealth checks what is told of a chain, and why: of several reasons the one that
 // an operator has to see first.
 func TestChainHealth(t *testing.T) {
-	p := crowded(t, nil, crowd(3, 7))
+	disk := storage.DiskOK
+	p := crowded(t, func(c *Config) {
+		c.Disk = func() storage.Disk { return storage.Disk{Status: disk} }
+	}, crowd(3, 7))
 	f := func(now int64, status, reason string, change func(*rankings.ChainStatus)) {
 		t.Helper()
 		s := rankings.ChainStatus{Enabled: true}
@@ -24,7 +27,7 @@ func TestChainHealth(t *testing.T) {
 		}
 	}
 	none := func(*rankings.ChainStatus) {}
-	failing := func(s *rankings.ChainStatus) { s.FailingSince = 1000 }
+	failing := func(s *rankings.ChainStatus) { s.FailingSince, s.FeedError = 1000, "connection refused" }
 	repair := func(s *rankings.ChainStatus) { s.Repair = "a commit is missing" }
 
 	const confirmed = 1000
@@ -34,7 +37,9 @@ func TestChainHealth(t *testing.T) {
 	f(confirmed+600_000, "lagging", "block 7 was last confirmed as the chain's head 10m0s ago", none)
 	f(confirmed+600_001, "down", "block 7 was last confirmed as the chain's head 10m0s ago", none)
 	f(confirmed+5000, "ok", "", failing)
-	f(confirmed+5001, "lagging", "the feed has been failing for 5s", failing)
+	f(confirmed+5001, "lagging", "the feed has been failing for 5s: connection refused", failing)
+	f(confirmed+45_001, "lagging", "block 7 was last confirmed as the chain's head 45s ago; "+
+		"the feed has been failing for 45s: connection refused", failing)
 	f(confirmed, "lagging", "reading blocks again: a commit is missing", repair)
 	f(confirmed, "syncing", "catching up with the chain head", func(s *rankings.ChainStatus) { s.Syncing = true })
 	f(confirmed, "syncing", "reading blocks again: a commit is missing", func(s *rankings.ChainStatus) {
@@ -49,12 +54,33 @@ func TestChainHealth(t *testing.T) {
 		s.Offline, s.Stopped = true, true
 	})
 
+	// A disk that is slow is written, one without room is not.
+	disk = storage.DiskSlow
+	f(confirmed+45_001, "lagging", "block 7 was last confirmed as the chain's head 45s ago", none)
+	for _, disk = range []storage.DiskStatus{storage.DiskReadOnly, storage.DiskFull} {
+		f(confirmed+45_000, "ok", "", none)
+		f(confirmed+600_001, "down", "block 7 was last confirmed as the chain's head 10m0s ago; "+
+			"the disk has no room for newer data", none)
+	}
+
 	// A chain without a generation.
 	p.cfg.Board = new(rankings.Board)
 	if got, why := p.ChainHealth(1, confirmed); got != "down" || why != "no ranking has been published yet" {
 		t.Errorf("a chain that has not begun is %s, %q", got, why)
 	}
 	f(confirmed, "down", "no ranking has been published yet", none)
+	f(confirmed+5000, "down", "no ranking has been published yet", failing)
+	f(confirmed+5001, "down", "no ranking has been published yet; "+
+		"the feed has been failing for 5s: connection refused", failing)
+	f(confirmed+5001, "syncing", "catching up with the chain head; "+
+		"the feed has been failing for 5s: connection refused", func(s *rankings.ChainStatus) {
+		failing(s)
+		s.Syncing = true
+	})
+	f(confirmed+5001, "down", "indexing has stopped: a deep reorg", func(s *rankings.ChainStatus) {
+		failing(s)
+		s.Stopped, s.StopReason = true, "a deep reorg"
+	})
 	f(confirmed, "syncing", "reading blocks again: a commit is missing", repair)
 }
 
