@@ -94,4 +94,3 @@ func (w *world) fork() {
 	}
 	w.change()
 }
-
