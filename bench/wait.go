@@ -94,7 +94,7 @@ type chainSeen struct {
 
 // check returns why a node will not catch up: it takes no writes, or a chain stands still.
 func (p progressSeen) check(h *tidemark.Health, now time.Time) error {
-	if s := storage.DiskStatus(h.Disk.Status); s == storage.DiskReadOnly || s == storage.DiskFull {
+	if !storage.DiskStatus(h.Disk.Status).HasRoom() {
 		return fmt.Errorf("the node stopped taking writes: %d MB are free on its disk, it needs %d",
 			h.Disk.FreeBytes>>20, storage.WritableBytes()>>20)
 	}

@@ -17,6 +17,9 @@ const (
 // DiskStatuses lists all statuses.
 var DiskStatuses = []DiskStatus{DiskOK, DiskSlow, DiskReadOnly, DiskFull}
 
+// HasRoom reports whether there is space for new market data.
+func (s DiskStatus) HasRoom() bool { return s != DiskReadOnly && s != DiskFull }
+
 // Disk is the disk under a node's data as it was last measured.
 type Disk struct {
 	Status    DiskStatus

@@ -75,7 +75,7 @@ func (r *readiness) check() error {
 
 // describeFullDisk says that a disk has no room for chains that catch up; empty: it has.
 func describeFullDisk(d storage.Disk) string {
-	if d.Status != storage.DiskReadOnly && d.Status != storage.DiskFull {
+	if d.Status.HasRoom() {
 		return ""
 	}
 	return fmt.Sprintf("; the disk has %d bytes free, and nothing is written before it has %d",

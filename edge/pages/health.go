@@ -132,7 +132,7 @@ func feedFailing(s *rankings.ChainStatus, now int64) string {
 func (p *Pages) unconfirmedReason(v *rankings.View, now int64) string {
 	reason := fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
 		v.State.Head.Number, roundToSeconds(now-v.Confirmed()))
-	if s := p.cfg.Disk().Status; s == storage.DiskReadOnly || s == storage.DiskFull {
+	if !p.cfg.Disk().Status.HasRoom() {
 		reason += "; the disk has no room for newer data"
 	}
 	return reason
