@@ -113,7 +113,7 @@ func (n *node) startUnless(stop <-chan os.Signal) (running bool, err error) {
 		cancel()
 	}
 	if err := <-started; err != nil && !errors.Is(err, context.Canceled) {
-		n.log.Warn("the start had failed", "error", err)
+		n.log.Warn("the start failed", "error", err)
 	}
 	return false, nil
 }

@@ -9,7 +9,7 @@ import (
 // BeginHour announces the price records of an hour and the pools' Held and
 // Others, as far as they changed. They take effect at the start of the next
 // Apply, which must be the first of the hour, and are part of its undo. If that
-// Apply fails they are discarded. The lists must not change before it returns.
+// Apply fails they are discarded. The lists must not change until it has returned.
 func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldPool) {
 	l.hour = &hourRecord{hour, prices, pools}
 }
