@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { chains, client, health, key } from "./node.js";
-import { go, withQuery } from "./route.js";
+import { go, inGenerations, withQuery } from "./route.js";
 import { Filters, LIMITS, questionOf, sent, widest, type Question } from "./filters.js";
 import { Footnotes, poolColumns, positionColumns } from "./columns.js";
 import { Table, type Column } from "./table.js";
@@ -28,9 +28,6 @@ async function ask(q: Question, signal: AbortSignal): Promise<[Answer, string]> 
 
 /** How often a pinned walk is asked again: what nobody asks for is kept for a minute. */
 const RENEW_MS = 45_000;
-
-/** The address of the page at hand in a walk through some generations, or through the newest. */
-const inWalk = (q: Question, generation: string | null) => withQuery({ generation, page: q.page > 1 ? String(q.page) : null });
 
 /** The newest generations, as far as the question reads them. */
 function useGeneration(q: Question): string {
@@ -68,7 +65,7 @@ function useRows(q: Question, held: () => boolean) {
       // The walk goes on in the generations that were pinned; their first page is here.
       last.current.answered = id({ ...q, generation: from });
       setLoaded({ asked: last.current.answered, answer, error: null });
-      go(inWalk(q, from), true);
+      go(inGenerations(from), true);
     } catch (error) {
       if (stop.signal.aborted) return;
       setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error: error as Error }));
@@ -220,7 +217,7 @@ function Pager({ question: q, answer }: { question: Question; answer: Answer | n
 /** Whether pages are turned in the same generations. */
 function Pin({ question: q }: { question: Question }) {
   return (
-    <button type="button" class="plain pin" aria-pressed={q.generation !== ""} onClick={() => go(inWalk(q, q.generation ? null : "pin"), true)}
+    <button type="button" class="plain pin" aria-pressed={q.generation !== ""} onClick={() => go(inGenerations(q.generation ? null : "pin"), true)}
       data-tip={"Turn pages of the same rankings, whatever is published meanwhile.\nKept for ten minutes at most, by a question every 45 s."}>Pin</button>
   );
 }

@@ -63,6 +63,9 @@ export function withQuery(change: Record<string, string | null>): string {
   return url.pathname + (query ? `?${query}` : "");
 }
 
+/** The page of a list at hand, in some generations or, without any, in the newest. */
+export const inGenerations = (generation: string | null) => withQuery({ generation, page: view.value.query.get("page") });
+
 /** Follow links within the dashboard without loading the page again. */
 export function followLinks() {
   document.addEventListener("click", (event) => {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { chainOf, health, key, meta, now, offlineSince } from "./node.js";
-import { go, view, withQuery } from "./route.js";
+import { go, inGenerations, view, withQuery } from "./route.js";
 import { compact, duration, integer } from "./format.js";
 import { PACES, pace } from "./pace.js";
 import type { HealthChain } from "../../client/ts/src/index.js";
@@ -91,7 +91,7 @@ function Search() {
   );
 }
 
-/** Block, age and generation of every chain, and whether the rows follow them. */
+/** Block, age and generation of every chain, and how the rows follow them. */
 function Freshness() {
   const all = useStore(health)?.chains ?? [];
   const offline = useStore(offlineSince);
@@ -100,28 +100,35 @@ function Freshness() {
     const timer = setInterval(() => tick((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, []);
-  const every = useStore(pace);
-  const { query } = useStore(view);
-  const pinned = query.get("generation");
-  const next = PACES[(PACES.indexOf(every as (typeof PACES)[number]) + 1) % PACES.length]!;
+  const pinned = useStore(view).query.get("generation");
   return (
     <div class="fresh" role="group" aria-label="Freshness of the data">
       {all.map((c) => <Readout key={c.chainId} chain={c} offline={offline !== null} />)}
-      {pinned ? <Pinned to={pinned} page={query.get("page")} /> : <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
-        data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
-        {every ? `${every} s` : "held"}
-      </button>}
+      {pinned ? <Pinned to={pinned} /> : <Pace />}
     </div>
   );
 }
 
-/** That the rows are of some generations, and a way back to the newest. */
-function Pinned({ to, page }: { to: string; page: string | null }) {
-  const named = to.split(",").map((one) => one.split(":"));
-  const tip = to === "pin" ? "" : named.map(([id, generation]) => `${chainOf(Number(id))?.name ?? `Chain ${id}`}: g${generation}`).join("\n");
+/** How often rows follow new generations. */
+function Pace() {
+  const every = useStore(pace);
+  const next = PACES[(PACES.indexOf(every as (typeof PACES)[number]) + 1) % PACES.length]!;
   return (
-    <button type="button" class="icon pace" aria-label="pinned, rows stand still" data-tip={`Every page is from the same rankings.\n${tip}\nNext: follow new ones.`}
-      onClick={() => go(withQuery({ generation: null, page }), true)}>pinned</button>
+    <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
+      data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
+      {every ? `${every} s` : "held"}
+    </button>
+  );
+}
+
+/** That the rows are of some generations, and a way back to the newest. */
+function Pinned({ to }: { to: string }) {
+  const named = to === "pin" ? [] : to.split(",").map((one) => one.split(":"));
+  const tip = ["Every page is from the same rankings.",
+    ...named.map(([id, generation]) => `${chainOf(Number(id))?.name ?? `Chain ${id}`}: g${generation}`), "Next: follow new ones."];
+  return (
+    <button type="button" class="icon pace" aria-label="pinned, rows stand still" data-tip={tip.join("\n")}
+      onClick={() => go(inGenerations(null), true)}>pinned</button>
   );
 }
 

@@ -21,8 +21,13 @@ export function Banners({ flags, error = null }: { flags: Flags | null; error?: 
   return (
     <div role="status">
       {offline !== null && <p class="banner"><b>Offline.</b> The node has not answered since {time(offline / 1000)}. What you see is what it said last.</p>}
-      {offline === null && flags && error instanceof Gone && <p class="banner"><b>No longer pinned.</b> {explain(error)[1]} <a href={newest()}>Newest rows</a></p>}
-      {offline === null && flags && error && !(error instanceof Gone) && <p class="banner"><b>Not refreshed.</b> {explain(error).join(". ")}</p>}
+      {offline === null && flags && error && (
+        <p class="banner">
+          {error instanceof Gone
+            ? <><b>No longer pinned.</b> {explain(error)[1]} <a href={newest()}>Newest rows</a></>
+            : <><b>Not refreshed.</b> {explain(error).join(". ")}</>}
+        </p>
+      )}
       {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: its rows and its count are left out. Such an answer is free.</p>}
       {flags?.stale && <p class="banner"><b>Stale.</b> This was current at {time(since)}, {ago(now() / 1000 - since)}.</p>}
     </div>
@@ -77,7 +82,7 @@ function explain(error: Error): [string, string] {
   if (error instanceof RateLimited) return ["Too many requests a second", `Another is admitted in ${error.retryAfter ?? 1} s.`];
   if (error instanceof BadRequest) return ["The node refused the question", `${error.message}.`]; // it begins with a parameter's name
   if (error instanceof NotFound) return ["There is no such thing", sentence(error.message)];
-  if (error instanceof Gone) return ["This walk has ended", "Its generations are kept for a minute after the last question, and for ten in all."];
+  if (error instanceof Gone) return ["This walk has ended", "A pin is kept for a minute after the last question, and for ten minutes in all."];
   if (error instanceof Unavailable) return ["Not available now", sentence(error.message)];
   if (error instanceof Unreachable) return ["The node does not answer", "The page tries again as soon as it does."];
   return ["The answer could not be used", sentence(error.message)];
