@@ -42,16 +42,25 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node, if wanted: NAME.pprof, of the last round.
-func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
+// askProfiled is ask with a CPU profile of the node, if wanted, of the last round.
+func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (r *load.Result, err error) {
+	err = s.profile(name, s.Length, func() (err error) {
+		r, err = s.ask(ctx, cfg)
+		return err
+	})
+	return r, err
+}
+
+// profile keeps a CPU profile of the node while it works, about as long as that takes, as
+// NAME.pprof; if that is wanted.
+func (s *suite) profile(name string, length time.Duration, work func() error) error {
 	if s.Profiles == "" || s.node.Ops == "" {
-		return s.ask(ctx, cfg)
+		return work()
 	}
 
 	done := make(chan error, 1)
-	go func() { done <- s.node.KeepProfile(s.Length, filepath.Join(s.Profiles, name+".pprof")) }()
-	r, err := s.ask(ctx, cfg)
-	return r, errors.Join(err, <-done)
+	go func() { done <- s.node.KeepProfile(length, filepath.Join(s.Profiles, name+".pprof")) }()
+	return errors.Join(work(), <-done)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that

@@ -111,7 +111,12 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 
 	before, cpu := s.node.Counters(), s.node.CPU()
 	written := process.Read(s.node.Pid()).Written
-	moves, err := s.countNativeMoves(ctx, before)
+	var moves float64
+	length := s.Refresh * time.Duration(s.Refreshes/len(s.record.Corpus.Chains))
+	err := s.profile(out.Name, length, func() (err error) {
+		moves, err = s.countNativeMoves(ctx, before)
+		return err
+	})
 	if err != nil {
 		return err
 	}
