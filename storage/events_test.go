@@ -104,7 +104,7 @@ func (h *history) apply(t testing.TB, c *chain.Chain, span *market.Span) {
 }
 
 // eventsPerCommit is about as many as the actor of a chain commits at once.
-const eventsPerCommit = 16_000
+const eventsPerCommit = 7_000
 
 // follow has a chain take the history into an empty store, as it does that catches up.
 func (h *history) follow(t testing.TB, s *storage.Store) {
@@ -135,7 +135,7 @@ func (h *history) batches(t testing.TB) (batches [][]byte) {
 }
 
 // BenchmarkEvents has a chain that catches up apply the mixed events of a simulated
-// history and make them durable, a commit every 16,000 or so. of-pebble is its rate over
+// history and make them durable, a commit every 7,000 or so. of-pebble is its rate over
 // that at which Pebble alone commits the same batches, in turns; seconds-% is what the
 // seconds of the time in range take of the log.
 func BenchmarkEvents(b *testing.B) {
