@@ -51,7 +51,7 @@ type overloadSize struct {
 }
 
 var (
-	quickOverload = overloadSize{positions: 15_000, cycles: 1, tries: 3}
+	quickOverload = overloadSize{positions: 40_000, cycles: 1, tries: 3}
 	fullOverload  = overloadSize{positions: 80_000, cycles: 20, tries: 1}
 )
 
