@@ -12,7 +12,8 @@ type cursor struct {
 	alone    bool   // the search has no other run, so that no rows are compared
 
 	// Position in a ranked run.
-	nextMatch uint32 // the matching row to read next
+	nextMatch uint32    // the matching row to read next
+	batch     *keyBatch // keys of rows from there on, or of the window; only of a ranked run
 
 	// While seeking; see seekLeaves and seekRow.
 	endLeaf   int    // the leaves from leaf to here are the window
@@ -20,6 +21,8 @@ type cursor struct {
 	windowEnd uint32 // the first row that is not to be skipped
 	probe     uint32 // the row whose key is the head
 	atFence   bool   // that row is the first of a leaf, and the key its fence
+	low, high keyAt  // the nearest known before and behind the window; their keys are 0 without
+	reads     int    // how often keys of the window were read
 
 	// Position in any other run.
 	leaf int // as the run counts
@@ -97,31 +100,17 @@ func (c *cursor) readNextRanked(leaves LeafReader, budget *int) error {
 		return nil
 	}
 
-	m, err := c.readMatch(leaves, c.nextMatch)
-	if err != nil {
-		return err
-	}
-
-	*budget--
-	c.head, c.hasHead, c.nextMatch = m, true, c.nextMatch+1
-	return nil
-}
-
-// readMatch returns the order key of the k-th matching row of a ranked run.
-func (c *cursor) readMatch(leaves LeafReader, k uint32) (orderKey, error) {
-	rank, rows := c.run.rank(k), c.run.order.Rows
-	if c.loadedLeaf < 0 || rank < rows[c.loadedLeaf] || rank >= rows[c.loadedLeaf+1] {
-		leaf := sort.Search(len(rows)-1, func(i int) bool { return rows[i+1] > rank })
-		if err := c.loadLeaf(leaves, leaf); err != nil {
-			return orderKey{}, err
+	if c.batch.empty() {
+		n := c.batchLen(c.run.total() - c.nextMatch)
+		if err := c.readKeysFrom(leaves, c.nextMatch, n); err != nil {
+			return err
 		}
 	}
 
-	id := c.ids[rank-rows[c.loadedLeaf]]
-	if id >= c.tableRows() {
-		return orderKey{}, c.rowError(id)
-	}
-	return c.orderKey(id), nil
+	*budget--
+	c.head, c.hasHead = c.batch.keys[c.batch.from], true
+	c.nextMatch, c.batch.from = c.nextMatch+1, c.batch.from+1
+	return nil
 }
 
 // orderKey returns the order key of a row, without the key if nothing is compared
@@ -131,6 +120,15 @@ func (c *cursor) orderKey(row uint32) orderKey {
 		return orderKey{view: c.run.view, row: row}
 	}
 	return c.run.orderKey(row)
+}
+
+// loadLeafOf reads the leaf of a row by its rank, unless it is loaded already.
+func (c *cursor) loadLeafOf(leaves LeafReader, rank uint32) error {
+	rows := c.run.order.Rows
+	if c.loadedLeaf >= 0 && rows[c.loadedLeaf] <= rank && rank < rows[c.loadedLeaf+1] {
+		return nil
+	}
+	return c.loadLeaf(leaves, sort.Search(len(rows)-1, func(i int) bool { return rows[i+1] > rank }))
 }
 
 // loadLeaf reads a leaf by its index in the order, unless it is loaded already.

@@ -32,7 +32,11 @@ func (w *Walk) resumeFront() {
 	f := &w.search.front
 	w.fromFront, w.rows = true, f.rows[:len(f.rows):len(f.rows)]
 	w.cursors = w.search.cursors()
-	copy(w.cursors, f.cursors)
+	for i := range f.cursors {
+		batch := w.cursors[i].batch // the walk's own
+		w.cursors[i] = f.cursors[i]
+		w.cursors[i].batch = batch
+	}
 	w.done = w.pageComplete()
 }
 
@@ -49,7 +53,7 @@ func (w *Walk) Search() *Search {
 
 	// The cursors must not keep leaves in memory.
 	for i := range w.cursors {
-		w.cursors[i].ids, w.cursors[i].loadedLeaf = nil, -1
+		w.cursors[i].ids, w.cursors[i].loadedLeaf, w.cursors[i].batch = nil, -1, nil
 	}
 	return &Search{runs: w.search.runs, front: front{w.rows, w.cursors}, found: w.search.found}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tidemark/rankings/ahead"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -111,6 +112,16 @@ func (c *columns) sortKey(o orderID, row uint32, now int64) uint64 {
 		return descending(value.AnnualRate(c.floats(o)[c.open.Rank(row)], perYear))
 	}
 	return descending(c.floats(o)[c.open.Rank(row)])
+}
+
+// askKey asks for the memory that sortKey reads of an open position, in any order but by id.
+func (c *columns) askKey(o orderID, row uint32) {
+	if floats := c.floats(o); floats != nil {
+		ahead.Line(&floats[c.open.Rank(row)])
+	}
+	if o == openAPR || o == openFeeAPR || o == openAge {
+		ahead.Line(c.age.ptr(row))
+	}
 }
 
 // openAgeKey is ageKey of an open position that was minted then.

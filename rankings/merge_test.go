@@ -21,6 +21,7 @@ func TestMergedSeek(t *testing.T) {
 	}
 	table := newTable(rand.New(rand.NewPCG(5, 5)), worlds, func(*world) bool { return false })
 
+	const limit = 30 // more than are read together
 	step := uint64(149)
 	if testing.Short() {
 		step = 1201
@@ -34,9 +35,9 @@ func TestMergedSeek(t *testing.T) {
 				t.Fatal(err)
 			}
 			for offset := uint64(0); offset < uint64(len(want))+step; offset += step {
-				page, err := search.Page(s, offset, 3)
+				page, err := search.Page(s, offset, limit)
 				if err == nil {
-					err = check(page, -1, want, offset, 3)
+					err = check(page, -1, want, offset, limit)
 				}
 				if err != nil {
 					t.Fatalf("%v, %v, offset %d: %v", by, status, offset, err)

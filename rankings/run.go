@@ -3,6 +3,7 @@ package rankings
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"sort"
 
 	"tidemark/rankings/block"
@@ -153,4 +154,20 @@ func (r *run) rank(k uint32) uint32 {
 		return r.bits.Select(k)
 	}
 	return k
+}
+
+// ranks sets dst to the ranks, in the order, of the run's matching rows from the k-th on.
+func (r *run) ranks(dst []uint32, k uint32) {
+	if r.direction == backward {
+		k = r.total() - k - uint32(len(dst))
+		defer slices.Reverse(dst)
+	}
+
+	if r.bits != nil {
+		r.bits.SelectRange(dst, k)
+		return
+	}
+	for i := range dst {
+		dst[i] = k + uint32(i)
+	}
 }

@@ -238,6 +238,9 @@ func (s *Search) cursors() []cursor {
 		cursors[i] = cursor{
 			run: &s.runs[i], runIndex: uint32(i), alone: len(s.runs) == 1, loadedLeaf: -1,
 		}
+		if s.runs[i].ranked() {
+			cursors[i].batch = new(keyBatch)
+		}
 	}
 	return cursors
 }

@@ -31,6 +31,8 @@ func continueSteady[T uint32 | uint64](prev *steady[T], n uint32) steady[T] {
 
 func (s *steady[T]) len() uint32 { return s.n }
 
+func (s *steady[T]) ptr(row uint32) *T { return &s.blocks[row/steadyRows][row%steadyRows] }
+
 func (s *steady[T]) at(row uint32) T { return s.blocks[row/steadyRows][row%steadyRows] }
 
 // chunk returns the rows of a chunk of the records, of which a block has several.

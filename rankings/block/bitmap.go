@@ -141,6 +141,25 @@ func (b *Bitmap) Select(k uint32) uint32 {
 	}
 }
 
+// SelectRange sets dst to the members from the k-th on; there must be as many.
+func (b *Bitmap) SelectRange(dst []uint32, k uint32) {
+	if len(dst) == 0 {
+		return
+	}
+
+	first := b.Select(k)
+	w := int(first / wordBits)
+	word := b.words[w] &^ (1<<(first%wordBits) - 1)
+	for i := range dst {
+		for word == 0 {
+			w++
+			word = b.words[w]
+		}
+		dst[i] = uint32(w*wordBits + bits.TrailingZeros64(word))
+		word &= word - 1
+	}
+}
+
 // findStride returns the index of the last entry of ranks that is at most k. It
 // starts where that would be if members were evenly spread, and doubles its step
 // until it has passed the entry.

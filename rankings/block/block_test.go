@@ -267,6 +267,13 @@ func TestBitmap(t *testing.T) {
 			t.Fatalf("%d of %d; want %d of %d", b.Count(), b.Len(), len(members), n)
 		}
 
+		for k := range members {
+			got := make([]uint32, min(len(members)-k, 9))
+			if b.SelectRange(got, uint32(k)); !slices.Equal(got, members[k:k+len(got)]) {
+				t.Fatalf("n %d: members from %d are %d; want %d", n, k, got, members[k:k+len(got)])
+			}
+		}
+
 		rank := 0
 		for i := range n {
 			if int(b.Rank(i)) != rank {
