@@ -15,6 +15,9 @@
 // scheduler has to look at the network to find it, and finds the requests that
 // came before it too. With nobody asking, that takes 5 µs.
 //
+// With several processors the work has a thread of its own beside those that answer requests,
+// and the kernel has to find a processor for each. So the thread gives up its own first.
+//
 // Beside more requests than the node can answer, a look at the network lasts until all
 // that it finds are answered, and work in short strides would never end: a node that
 // starts again under such load would stay without its columns, which make its answers

@@ -33,8 +33,10 @@ func newPipe() *pipe {
 // breath stands in for a pipe that cannot be had.
 const breath = 20 * time.Microsecond
 
-// giveWay returns after the scheduler has looked at the network.
+// giveWay returns after other threads have had this one's processor, if they wait for it, and
+// the scheduler has looked at the network.
 func giveWay() {
+	yieldThread()
 	p := pipes.Get().(*pipe)
 	if p == nil {
 		time.Sleep(breath)
