@@ -2,17 +2,18 @@ package storage
 
 import (
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/storage/pace"
 )
 
-// pacedFS is a file system on which flushes and compactions give way to requests.
-// Pebble starts them by itself, and each merges and compresses for up to seconds,
-// in which a request on a node with one processor waits for 10 ms. All they do
-// ends in writing a table, a block or less at a time, so they pause there. Pebble compares
-// file systems, so it is used by its address.
+// pacedFS is a file system on which flushes, compactions and the log give way to requests.
+// Pebble starts them by itself. Flushes and compactions merge and compress for up to seconds,
+// and the log of a refresh is several megabytes: a request on a node with one processor would
+// wait for up to 10 ms. All that they do ends in writing a block or less at a time, so they
+// pause there. Pebble compares file systems, so it is used by its address.
 type pacedFS struct {
 	vfs.FS
 	requests func() uint64
@@ -20,22 +21,45 @@ type pacedFS struct {
 
 func (f *pacedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
-	if err != nil || !strings.HasSuffix(name, ".sst") {
+	return f.paced(file, name, err)
+}
+
+func (f *pacedFS) ReuseForWrite(
+	old, name string, category vfs.DiskWriteCategory,
+) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(old, name, category)
+	return f.paced(file, name, err)
+}
+
+func (f *pacedFS) paced(file vfs.File, name string, err error) (vfs.File, error) {
+	if err != nil || !strings.HasSuffix(name, ".sst") && !strings.HasSuffix(name, ".log") {
 		return file, err
 	}
-	return &pacedFile{file, pace.New(f.requests)}, nil
+	return &pacedFile{File: file, requests: f.requests, pacer: pace.New(f.requests), wrote: time.Now()}, nil
 }
 
 // Unwrap returns the file system below.
 func (f *pacedFS) Unwrap() vfs.FS { return f.FS }
 
-// pacedFile is a table that is being written.
+// pacedFile is a table or a log that is being written, by one goroutine at a time.
 type pacedFile struct {
 	vfs.File
-	pacer *pace.Pacer
+	requests func() uint64
+	pacer    *pace.Pacer
+	wrote    time.Time
 }
 
-func (f *pacedFile) Write(p []byte) (int, error) {
+// restAfter is how long nothing was written when a new piece of work begins: between two commits
+// a log has done nothing for which its pauses would have to make up.
+const restAfter = time.Millisecond
+
+func (f *pacedFile) Write(p []byte) (n int, err error) {
+	if time.Since(f.wrote) > restAfter {
+		f.pacer = pace.New(f.requests)
+	}
+
 	f.pacer.Pause()
-	return f.File.Write(p)
+	n, err = f.File.Write(p)
+	f.wrote = time.Now()
+	return n, err
 }

@@ -75,7 +75,7 @@ func (s *Store) Follow(chain market.ChainID, batch, place []byte) error {
 	}
 	w.setKey(appendKind(w.key[:0], w.chain, kindPlace), place)
 
-	err = s.apply(w.batch)
+	err = s.apply(w.batch, nil)
 	w.known, w.state = false, nil // another node wrote the rows
 	if err == nil {
 		err = s.acknowledgeFollowed(w)

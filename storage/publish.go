@@ -30,7 +30,7 @@ type Cut struct {
 	Confirmed   int64 // unix milliseconds at which State.Head was seen to be the chain's
 	// Note goes to Options.Tee with the batch. It is not stored.
 	Note []byte
-	// Pause is called every 100 µs or so while the batch is built; nil: never.
+	// Pause is called every 100 µs or so while the batch is built and inserted; nil: never.
 	Pause func()
 }
 
@@ -180,7 +180,7 @@ func (w *writer) commitBatch(s *Store, note []byte) error {
 	if err := w.teeBatch(s, note); err != nil {
 		return err
 	}
-	return s.apply(w.batch)
+	return s.apply(w.batch, w.pause)
 }
 
 // teeBatch passes the batch to Options.Tee and adds the chain's new Place. A commit

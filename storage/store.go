@@ -20,6 +20,7 @@ type Store struct {
 	opts  Options
 	db    *pebble.DB
 	room  *cacheRoom // of db
+	order keyOrder   // of db
 	lock  *pebble.Lock
 	fs    vfs.FS // as the operating system has it, without what Open wraps around
 	guard *Guard
@@ -113,6 +114,7 @@ func (s *Store) openDatabase() error {
 func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
 	p := s.opts.pebble(cache)
 	p.Lock = s.lock
+	p.Comparer = s.order.comparer()
 	p.EventListener = s.listener(s.opts.Logger)
 	if s.fs == systemFS {
 		p.WithFSDefaults() // detects a disk that hangs
@@ -120,9 +122,11 @@ func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
 	return p
 }
 
-// apply commits a batch and syncs the log.
-func (s *Store) apply(batch *pebble.Batch) error {
+// apply commits a batch and syncs the log. It calls pause every 100 µs or so while the keys
+// are inserted; nil: never.
+func (s *Store) apply(batch *pebble.Batch, pause func()) error {
 	defer s.room.adjust(s.db)
+	defer s.order.pausing(batch, pause)()
 	return s.db.Apply(batch, pebble.Sync)
 }
 
@@ -264,7 +268,7 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 
-	if err := s.apply(w.batch); err != nil {
+	if err := s.apply(w.batch, nil); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state, w.lost, w.mark = noHead(), true, nil, nil, 0

@@ -175,7 +175,7 @@ func (c *ArchiveImportCmd) headers(l *loaded, chain *ChainConfig) (*headerCheck,
 	case l.Feed != "rpc":
 		return &headerCheck{why: "the configuration has no nodes", close: func() error { return nil }}, nil
 	}
-	source, err := l.newFeed(chain, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	source, err := l.newFeed(chain, nil, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the feed of chain %d: %w", chain.ID, err)
 	}

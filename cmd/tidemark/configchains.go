@@ -112,7 +112,7 @@ func (l *loaded) checkFeed(c *ChainConfig) []mistake {
 	if quiet.Sim.Genesis.IsZero() {
 		quiet.Sim.Genesis = time.Now() // settled by the data of a node
 	}
-	source, err := quiet.newFeed(c, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	source, err := quiet.newFeed(c, nil, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = source.Close()
 	}

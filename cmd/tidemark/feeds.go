@@ -23,9 +23,9 @@ import (
 const maxPoll = time.Second
 
 // chainSpecs are the chains to run. full reports whether the disk has too little space
-// for writes.
+// for writes, and newPause is for the simulated market, see sim.Config.
 func (l *loaded) chainSpecs(
-	external *actors.PriceFeed, full func() bool, set *metrics.Set, log *slog.Logger,
+	external *actors.PriceFeed, full func() bool, newPause func() func(), set *metrics.Set, log *slog.Logger,
 ) ([]actors.ChainSpec, error) {
 	var specs []actors.ChainSpec
 	for i := range l.Chains {
@@ -34,7 +34,7 @@ func (l *loaded) chainSpecs(
 			continue
 		}
 
-		source, err := l.newFeed(c, set, log)
+		source, err := l.newFeed(c, newPause, set, log)
 		if err != nil {
 			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
 		}
@@ -85,7 +85,9 @@ func (l *loaded) priceParams(c *ChainConfig) value.Params {
 // nativeName is the name of the chain's native currency.
 func (c *ChainConfig) nativeName() string { return cmp.Or(c.NativeName, c.NativeSymbol) }
 
-func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
+func (l *loaded) newFeed(
+	c *ChainConfig, newPause func() func(), set *metrics.Set, log *slog.Logger,
+) (feed.Feed, error) {
 	if l.Feed == "rpc" {
 		config, err := l.rpcConfig(c, set, log)
 		if err != nil {
@@ -93,7 +95,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 		}
 		return rpc.New(config)
 	}
-	return sim.NewWorkload(l.simConfig(c), l.workload)
+	return sim.NewWorkload(l.simConfig(c, newPause), l.workload)
 }
 
 // rpcConfig is what a feed from nodes needs to know of a chain.
@@ -112,14 +114,14 @@ func (l *loaded) rpcConfig(c *ChainConfig, set *metrics.Set, log *slog.Logger) (
 }
 
 // simConfig is the simulated market of a chain.
-func (l *loaded) simConfig(c *ChainConfig) sim.Config {
+func (l *loaded) simConfig(c *ChainConfig, newPause func() func()) sim.Config {
 	positions, pools, actions := l.Sim.share(c.ID)
 	return sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
-		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
+		Frozen: l.Sim.Frozen, Every: l.Refresh.Every, NewPause: newPause,
 	}
 }
 

@@ -47,7 +47,7 @@ decimals = ["0x0000000000000000000000000000000000000001=6"]
 		t.Fatal(err)
 	}
 	f(nodes, "Clock", "Rand")
-	simulated := l.simConfig(c)
+	simulated := l.simConfig(c, func() func() { return nil })
 	f(simulated, "NativeUsd", "BlockTime", "LivePace", "Scale", "SpanEvents", "Now")
 	if nodes.NativeName != "Ether" || simulated.NativeName != "Ether" || nodes.NativeSymbol != "ETH" {
 		t.Errorf("the native currency is %s, %s", nodes.NativeSymbol, nodes.NativeName)
@@ -67,7 +67,7 @@ func TestSimulatedPrices(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Data = t.TempDir()
-		specs, err := l.chainSpecs(new(actors.PriceFeed), func() bool { return false }, metrics.NewSet(),
+		specs, err := l.chainSpecs(new(actors.PriceFeed), func() bool { return false }, nil, metrics.NewSet(),
 			slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil || len(specs) != 1 {
 			t.Fatalf("%d chains, %v", len(specs), err)

@@ -207,7 +207,8 @@ func (n *node) startChains(context.Context) error {
 		n.background("price feed", external.Run)
 	}
 
-	specs, err := n.chainSpecs(external, n.store.Guard().ReadOnly, n.set, n.log)
+	newPause := func() func() { return pace.Background(n.board.Requests).Pause }
+	specs, err := n.chainSpecs(external, n.store.Guard().ReadOnly, newPause, n.set, n.log)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,8 @@ type Config struct {
 	SpanEvents int
 	// Now is the clock of live blocks; nil is time.Now.
 	Now func() time.Time
+	// NewPause returns what is called after every action of a span; nil: nothing is.
+	NewPause func() (pause func())
 }
 
 // settings are a Config with the Workload, if the market has one.

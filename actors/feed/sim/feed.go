@@ -247,6 +247,11 @@ func (f *Feed) makeSpan(st *market.State, at, head market.Head) *market.Span {
 func (f *Feed) playBlocks(span *market.Span, w *world, last uint64) uint64 {
 	s := &scene{world: w, span: span}
 	agenda := f.agendaFrom(span.From - f.cfg.StartBlock)
+	pause := func() {}
+	if f.cfg.NewPause != nil {
+		pause = f.cfg.NewPause()
+	}
+
 	for {
 		e := agenda.peek()
 		number := f.cfg.StartBlock + e.block
@@ -259,5 +264,6 @@ func (f *Feed) playBlocks(span *market.Span, w *world, last uint64) uint64 {
 		}
 		s.play(e, f.nonce(number))
 		agenda.take(e)
+		pause()
 	}
 }
