@@ -21,8 +21,11 @@ func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
 	last := market.MinuteOf(now)
 	first := last - uint32(minutes) + 1
 	at := ring.Newest
-	if ring.Minute[at] == 0 {
+	switch {
+	case ring.Minute[at] == 0:
 		return 0
+	case ring.Minute[at] <= first:
+		return ring.Sqrt[at]
 	}
 
 	var c closes
