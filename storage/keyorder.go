@@ -8,9 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// keyOrder is Pebble's own order of keys, which also lets a commit pause. To insert the ten
-// thousand keys of a refresh takes Pebble ten milliseconds, and to compare keys is all that it
-// asks for meanwhile.
+// keyOrder is Pebble's own order of keys, which also lets a commit pause. Pebble takes ten
+// milliseconds to insert the ten thousand keys of a refresh, and calls nothing of the store's
+// meanwhile but the comparison of keys.
 type keyOrder struct {
 	insertion atomic.Pointer[insertion] // under way; nil: none is, or none that pauses
 }
@@ -23,8 +23,8 @@ type insertion struct {
 	pause    func()
 }
 
-// comparisonsPerPause is of some five keys to thirty: those of neighbours are compared least,
-// and leaves are among them, whose memory the system has to provide.
+// comparisonsPerPause is what five to ten keys take, and up to thirty that follow each other.
+// Among these are leaves, which are long and for which the system has to provide memory.
 const comparisonsPerPause = 24
 
 // comparer returns the order for Pebble, which names the default one: a store can be opened
