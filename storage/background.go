@@ -32,34 +32,48 @@ func (f *pacedFS) ReuseForWrite(
 }
 
 func (f *pacedFS) paced(file vfs.File, name string, err error) (vfs.File, error) {
-	if err != nil || !strings.HasSuffix(name, ".sst") && !strings.HasSuffix(name, ".log") {
+	switch {
+	case err != nil:
 		return file, err
+	case strings.HasSuffix(name, ".sst"):
+		return &pacedFile{file, pace.New(f.requests)}, nil
+	case strings.HasSuffix(name, ".log"):
+		return &pacedLog{pacedFile: pacedFile{File: file}, requests: f.requests}, nil
 	}
-	return &pacedFile{File: file, requests: f.requests, pacer: pace.New(f.requests), wrote: time.Now()}, nil
+	return file, nil
 }
 
 // Unwrap returns the file system below.
 func (f *pacedFS) Unwrap() vfs.FS { return f.FS }
 
-// pacedFile is a table or a log that is being written, by one goroutine at a time.
+// pacedFile is a table that is being written.
 type pacedFile struct {
 	vfs.File
+	pacer *pace.Pacer
+}
+
+func (f *pacedFile) Write(p []byte) (int, error) {
+	f.pacer.Pause()
+	return f.File.Write(p)
+}
+
+// pacedLog is a log that is being written. Between two writes of a table its keys are merged,
+// which is work; a log waits for the next commit.
+type pacedLog struct {
+	pacedFile
 	requests func() uint64
-	pacer    *pace.Pacer
 	wrote    time.Time
 }
 
-// restAfter is how long nothing was written when a new piece of work begins: between two commits
-// a log has done nothing for which its pauses would have to make up.
+// restAfter is how long a log was not written when a new piece of work begins: it has done
+// nothing meanwhile for which its pauses would have to make up.
 const restAfter = time.Millisecond
 
-func (f *pacedFile) Write(p []byte) (n int, err error) {
+func (f *pacedLog) Write(p []byte) (n int, err error) {
 	if time.Since(f.wrote) > restAfter {
 		f.pacer = pace.New(f.requests)
 	}
-
-	f.pacer.Pause()
-	n, err = f.File.Write(p)
+	n, err = f.pacedFile.Write(p)
 	f.wrote = time.Now()
 	return n, err
 }

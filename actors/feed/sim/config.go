@@ -95,6 +95,9 @@ func (c *settings) fill() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.NewPause == nil {
+		c.NewPause = func() func() { return func() {} }
+	}
 }
 
 // The least sizes that keep what the market promises, and the largest.

@@ -247,11 +247,7 @@ func (f *Feed) makeSpan(st *market.State, at, head market.Head) *market.Span {
 func (f *Feed) playBlocks(span *market.Span, w *world, last uint64) uint64 {
 	s := &scene{world: w, span: span}
 	agenda := f.agendaFrom(span.From - f.cfg.StartBlock)
-	pause := func() {}
-	if f.cfg.NewPause != nil {
-		pause = f.cfg.NewPause()
-	}
-
+	pause := f.cfg.NewPause()
 	for {
 		e := agenda.peek()
 		number := f.cfg.StartBlock + e.block
