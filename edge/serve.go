@@ -42,6 +42,8 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 // answer makes the checks in the order of api.md section 3 and sends the answer,
 // unless it is an error.
 func (s *Server) answer(r *request) *render.Error {
+	s.gate.Expect(r.ctx)
+
 	// Find the route. Malformed HTTP is refused only after a preflight is
 	// answered and the request has an id.
 	err := r.parseTarget()

@@ -18,6 +18,11 @@ const HeaderKey = "KC-APIKey"
 var errKey = render.Unauthorized(
 	"missing or invalid API key; send it in the " + HeaderKey + " header")
 
+// Expect fetches what Admit looks at first, so that it is there by then.
+func (g *Gate) Expect(ctx *fasthttp.RequestCtx) {
+	g.book.Expect(ctx.Request.Header.Peek(HeaderKey))
+}
+
 // Admit authenticates a request to a metered route, checks its origin and takes
 // a burst token. now must carry a monotonic clock reading. On error the
 // response headers are already set, and the request must not be settled.

@@ -174,7 +174,8 @@ func TestLayout(t *testing.T) {
 	f("size of a key mod 64", unsafe.Sizeof(k)%64, 0)
 	f("end of what is hot in a key", unsafe.Offsetof(k.Kind)+1, 64)
 	var c Cell
-	f("end of what is hot in a cell", unsafe.Offsetof(c.counts), 64)
+	f("end of what is written in a cell", unsafe.Offsetof(c.ID), 64)
+	f("end of what is read in a cell", unsafe.Offsetof(c.counts), 128)
 }
 
 func TestAllocations(t *testing.T) {

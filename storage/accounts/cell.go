@@ -8,15 +8,15 @@ import (
 // Cell is an account on the request path: its terms, its burst bucket and the units
 // that it spent. Every field that changes is atomic; see the package comment.
 //
-// The fields that every request uses come first, in one cache line. The counts of
-// its route are in one other line.
+// The fields that every request writes come first, in one cache line, and those that it
+// only reads are the next. The counts of its route are in one other line.
 type Cell struct {
-	terms  atomic.Pointer[Terms]
-	tat    atomic.Int64 // GCRA: when the bucket will be full, on the quota clock
-	slots  [2]slot      // by parity of the month
-	dirty  link[Cell]   // on the book's list of cells to drain
-	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
-	woken  atomic.Pointer[chan struct{}]
+	terms atomic.Pointer[Terms]
+	tat   atomic.Int64 // GCRA: when the bucket will be full, on the quota clock
+	slots [2]slot      // by parity of the month
+	dirty link[Cell]   // on the book's list of cells to drain
+
+	ID uint64
 	// reserved is, for each slot, how far the lease was ahead of the bill when the
 	// month was restored. These units count as spent but were never billed.
 	reserved [2]atomic.Int64
@@ -27,10 +27,12 @@ type Cell struct {
 	// counts requests for tokens, and is only used in a cluster.
 	burst  atomic.Uint64
 	asked  atomic.Int64
-	asking link[Cell] // on the book's list of cells that asked
-	number uint32     // in the book, plus one; 0: the account has no keys
+	number uint32 // in the book, plus one; 0: the account has no keys
 
-	ID        uint64
+	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
+	woken  atomic.Pointer[chan struct{}]
+	asking link[Cell] // on the book's list of cells that asked
+
 	Name      string
 	CreatedAt int64 // Unix ms
 }
@@ -42,10 +44,11 @@ func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 	return c
 }
 
-// prefetch fetches the cache lines that a request of the month writes, with the
-// counts of the first four routes, those of positions.
+// prefetch fetches the cache lines that a request of the month uses, with the counts of
+// the first four routes, those of positions.
 func (c *Cell) prefetch(m Month) {
 	prefetch(unsafe.Pointer(c))
+	prefetch(unsafe.Pointer(&c.ID))
 	prefetch(unsafe.Pointer(&c.counts[m&1]))
 }
 

@@ -1,6 +1,9 @@
 package accounts
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // index is a hash table with one writer and any number of readers. A reader probes
 // the slots that it loaded and never waits. The writer fills empty slots, which a
@@ -46,6 +49,14 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (e *T, cell uint32) {
 		if e := x.elements.at(at - 1); is(e) {
 			return e, s.cell
 		}
+	}
+}
+
+// prefetch fetches the slot at which find begins.
+func (x *index[T]) prefetch(hash uint64) {
+	if p := x.slots.Load(); p != nil {
+		slots := *p
+		prefetch(unsafe.Pointer(&slots[hash&uint64(len(slots)-1)]))
 	}
 }
 
