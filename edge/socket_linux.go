@@ -19,6 +19,9 @@ import (
 // node with one processor that thread has nothing to do but to look at the network, and
 // every answer is followed by a struggle of two threads for the processor.
 //
+// It calls what only sockets have: read and writev find out first what kind of file they
+// are called for, which takes some 50 ns each.
+//
 // One goroutine may read while another sends. The race detector learns
 // from the usual calls what happens before what, so that builds for it have no sockets.
 type socket struct {
@@ -32,6 +35,7 @@ type socket struct {
 
 	parts     [2]unix.Iovec // to send
 	count     int           // of parts
+	message   unix.Msghdr   // of them
 	sent      int           // bytes
 	sendErrno syscall.Errno
 }
@@ -57,7 +61,7 @@ func newSocket(c net.Conn) *socket {
 	}
 
 	s := &socket{raw: raw}
-	s.read, s.send = s.tryRead, s.trySend
+	s.read, s.send, s.message.Iov = s.tryRead, s.trySend, &s.parts[0]
 	return s
 }
 
@@ -71,7 +75,7 @@ func (s *socket) Read(p []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case s.readErrno != 0:
-		return 0, os.NewSyscallError("read", s.readErrno)
+		return 0, os.NewSyscallError("recvfrom", s.readErrno)
 	case s.got == 0:
 		return 0, io.EOF
 	}
@@ -80,8 +84,9 @@ func (s *socket) Read(p []byte) (int, error) {
 
 func (s *socket) tryRead(fd uintptr) (done bool) {
 	for {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd,
-			uintptr(unsafe.Pointer(unsafe.SliceData(s.room))), uintptr(len(s.room)))
+		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd,
+			uintptr(unsafe.Pointer(unsafe.SliceData(s.room))), uintptr(len(s.room)),
+			unix.MSG_DONTWAIT, 0, 0)
 
 		switch errno {
 		case syscall.EINTR:
@@ -114,15 +119,16 @@ func (s *socket) Write(head, body []byte) (int, error) {
 	err := s.raw.Write(s.send)
 	clear(s.parts[:])
 	if err == nil && s.sendErrno != 0 {
-		err = os.NewSyscallError("writev", s.sendErrno)
+		err = os.NewSyscallError("sendmsg", s.sendErrno)
 	}
 	return s.sent, err
 }
 
 func (s *socket) trySend(fd uintptr) (done bool) {
 	for s.count > 0 {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, fd,
-			uintptr(unsafe.Pointer(&s.parts)), uintptr(s.count))
+		s.message.SetIovlen(s.count)
+		n, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, fd,
+			uintptr(unsafe.Pointer(&s.message)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 
 		switch errno {
 		case 0:
