@@ -35,6 +35,7 @@ type conn struct {
 	lingers atomic.Bool   // the client may still be sending what is not read
 
 	readDeadline, writeDeadline deadline
+	limited                     bool // the deadline of the request that has begun is wanted
 	body                        connBody
 	fresh                       bool      // it was read from since the last request began
 	lines                       []byte    // to be added to the head before pending
@@ -44,9 +45,9 @@ type conn struct {
 	buffers                     net.Buffers
 }
 
-// deadline is a deadline as fasthttp wants it and as it was last set. Setting one
-// takes a lock and a runtime timer. fasthttp does so three times per request,
-// but about once per second is enough.
+// deadline is a deadline as it should be and as it was last set. Setting one takes a lock
+// and a runtime timer. Every request has other deadlines than the one before, but about once
+// per second is enough.
 type deadline struct{ wanted, set time.Time }
 
 // needsUpdate reports whether the set deadline is too late, or more than
@@ -56,30 +57,40 @@ func (d *deadline) needsUpdate() bool {
 	return early < 0 || early > deadlineSlack
 }
 
-// SetReadDeadline takes effect on the next Read.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.readDeadline.wanted = t
-	return nil
-}
-
 // SetWriteDeadline takes effect on the next Write.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.writeDeadline.wanted = t
 	return nil
 }
 
-// SetDeadline takes effect on the next Read and Write.
-func (c *conn) SetDeadline(t time.Time) error {
-	c.readDeadline.wanted, c.writeDeadline.wanted = t, t
+// SetDeadline takes effect on the next Write; Read has its own deadlines.
+func (c *conn) SetDeadline(t time.Time) error { return c.SetWriteDeadline(t) }
+
+// limitRead sets the deadline of a read. fasthttp has timeouts too, but reads the clock for
+// each of them with every request.
+func (c *conn) limitRead() error {
+	d := &c.readDeadline
+	switch since := c.idleSince.Load(); {
+	case since > 0 && !c.serving.Load(): // it waits for the next request
+		d.wanted = time.Unix(0, since).Add(idleTimeout)
+	case !c.limited:
+		c.limited = true
+		d.wanted = time.Now().Add(readTimeout)
+	}
+
+	if !d.needsUpdate() {
+		return nil
+	}
+	if err := c.Conn.SetReadDeadline(d.wanted); err != nil {
+		return err
+	}
+	d.set = d.wanted
 	return nil
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	if c.readDeadline.needsUpdate() {
-		if err := c.Conn.SetReadDeadline(c.readDeadline.wanted); err != nil {
-			return 0, err
-		}
-		c.readDeadline.set = c.readDeadline.wanted
+	if err := c.limitRead(); err != nil {
+		return 0, err
 	}
 
 	if c.refused != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"tidemark/edge/gate"
 )
 
@@ -107,8 +109,9 @@ func TestSilence(t *testing.T) {
 	defer theirs.Close()
 	c := &conn{Conn: ours, onClose: func() {}}
 	defer c.Close()
+	c.readDeadline.set = time.Now().Add(time.Hour)
 	for _, wait := range []time.Duration{time.Hour, 20 * time.Millisecond, 10 * time.Millisecond} {
-		must(c.SetReadDeadline(time.Now().Add(wait)))
+		c.idleSince.Store(time.Now().Add(wait - idleTimeout).UnixNano())
 		must(c.SetWriteDeadline(time.Now().Add(wait)))
 	}
 
@@ -125,13 +128,53 @@ func TestSilence(t *testing.T) {
 type sink struct {
 	net.Conn
 	reads, writes int
-	refuses       error // deadlines of writes
+	read          time.Time // the deadline of reads
+	refuses       error     // deadlines of writes
 }
 
 func (s *sink) Read(p []byte) (int, error)       { return 0, nil }
 func (s *sink) Write(p []byte) (int, error)      { return len(p), nil }
-func (s *sink) SetReadDeadline(time.Time) error  { s.reads++; return nil }
 func (s *sink) SetWriteDeadline(time.Time) error { s.writes++; return s.refuses }
+func (s *sink) SetReadDeadline(t time.Time) error {
+	s.reads, s.read = s.reads+1, t
+	return nil
+}
+
+// TestReadDeadlines: a connection may wait for its next request for long, and no request may
+// take long to come, however many reads it takes.
+func TestReadDeadlines(t *testing.T) {
+	under := new(sink)
+	c := &conn{Conn: under, onClose: func() {}}
+	began := time.Now()
+	f := func(what string, from time.Time, limit time.Duration) {
+		t.Helper()
+		_, err := c.Read(make([]byte, 1))
+		must(err)
+		if d := under.read.Sub(from.Add(limit)); d.Abs() > deadlineSlack {
+			t.Errorf("%s: the deadline is %s off", what, d)
+		}
+	}
+
+	// fasthttp takes a new connection for active before its first byte.
+	c.markIdle(began)
+	trackIdle(c, fasthttp.StateActive)
+	f("the first byte", began, readTimeout)
+
+	trackIdle(c, fasthttp.StateIdle)
+	f("the next request", began, idleTimeout)
+	since := began.Add(-idleTimeout / 2)
+	c.idleSince.Store(since.UnixNano())
+	f("the next request, after a while", since, idleTimeout)
+
+	trackIdle(c, fasthttp.StateActive)
+	f("the rest of a request", began, readTimeout)
+	c.readDeadline.wanted = began.Add(-time.Hour) // an hour later, as it were
+	f("the rest of it, again", began.Add(-time.Hour), 0)
+
+	trackIdle(c, fasthttp.StateIdle)
+	trackIdle(c, fasthttp.StateActive)
+	f("a request of which a part came with the one before", began, readTimeout)
+}
 
 // TestDeadlinesAreSetRarely checks that deadlines which hardly differ are set once,
 // and that only a long answer brings the write deadline forward.
@@ -141,6 +184,7 @@ func TestDeadlinesAreSetRarely(t *testing.T) {
 	from := time.Now()
 	f := func(length, writes int, within time.Duration) {
 		t.Helper()
+		trackIdle(c, fasthttp.StateIdle)
 		must(c.SetDeadline(from.Add(time.Hour)))
 		_, err := c.Read(make([]byte, 1))
 		must(err)

@@ -109,18 +109,31 @@ func (f *front) breakPages() (mend func()) {
 	return func() { f.server.pages, f.server.openAPI = kept, document }
 }
 
-// startImpatient starts a server with a very short read timeout.
+// impatient is a listener whose connections wait for hardly any time when they read.
+type impatient struct{ net.Listener }
+
+func (l impatient) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return impatientConn{c}, err
+}
+
+type impatientConn struct{ net.Conn }
+
+func (c impatientConn) SetReadDeadline(time.Time) error {
+	return c.Conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+}
+
+// startImpatient starts a server on such a listener.
 func startImpatient(t *testing.T) *front {
 	f := &front{t: t}
 	var err error
 	f.server, err = New(config(f, sharedNode()))
 	must(err)
-	f.server.http.ReadTimeout = 20 * time.Millisecond
 	f.key = f.issue("unlimited", accounts.Server)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	f.addr = l.Addr().String()
-	go f.server.Serve(l)
+	go f.server.Serve(impatient{l})
 	t.Cleanup(func() { must(f.server.Shutdown(context.Background())) })
 	return f
 }

@@ -279,6 +279,7 @@ func trackIdle(nc net.Conn, state fasthttp.ConnState) {
 		c.serving.Store(true)
 	case fasthttp.StateIdle:
 		c.serving.Store(false)
+		c.limited = false
 		c.markIdle(time.Now())
 	}
 }

@@ -156,8 +156,9 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	}
 	trackIdle(open[0], fasthttp.StateActive) // new to fasthttp, and silent
 	isClosed := func(c net.Conn) bool {
-		c.SetReadDeadline(time.Now().Add(time.Millisecond))
-		_, err := c.Read(make([]byte, 1))
+		under := c.(*conn).Conn
+		under.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := under.Read(make([]byte, 1))
 		return err == io.ErrClosedPipe
 	}
 

@@ -94,8 +94,6 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		Concurrency:        2 * MaxConnections,
 		ReadBufferSize:     maxHead,
 		WriteBufferSize:    writeBuffer,
-		ReadTimeout:        readTimeout,
-		IdleTimeout:        idleTimeout,
 		MaxRequestBodySize: maxBody,
 
 		NoDefaultServerHeader:        true,
