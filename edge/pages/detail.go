@@ -18,17 +18,16 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 	}
 
 	v := sc.views[0]
+	text := q.appendDetail(q.text[:0])
+	key := sc.appendKey(text[len(text):], text)
+	if page, ok := p.cache.get(key); ok && !q.NoPosition {
+		return Reply{Page: page, AsOf: v.Confirmed()}, nil
+	}
+
 	i, ok := q.findIndex(v)
 	if !ok {
 		return Reply{}, q.errAbsent(v)
 	}
-
-	text := q.appendDetail(q.text[:0])
-	key := sc.appendKey(text[len(text):], text)
-	if page, ok := p.cache.get(key); ok {
-		return Reply{Page: page, AsOf: v.Confirmed()}, nil
-	}
-
 	room := takeBuffer()
 	body, degraded, err := p.renderDetail(room.body[:0], q, v, i)
 	if err != nil {
