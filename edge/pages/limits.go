@@ -37,19 +37,20 @@ func DefaultLimits() Limits {
 // Bounds of memory and work. They are constants and not settings, because a
 // change needs the reason that stands beside each.
 const (
-	// pageCacheBytes holds two generations of the pages that are requested more than once
-	// in their few seconds of life: some 3,500 pages of 20 rows. With 256 MiB a node of
-	// three million positions took 2.53 GiB at most.
-	pageCacheBytes = 192 << 20
+	// pageCacheBytes holds the pages that people go to, some 6,800 of 20 rows: 200 of every
+	// order of three chains are 6,400. With half of it a list in five was rendered again,
+	// which takes as long as five that are kept.
+	pageCacheBytes = 384 << 20
 	// maxKept is the largest body that is cached. Without it, one long history
 	// would take the room of a thousand pages.
 	maxKept = 1 << 20
 	// maxBuffer is the largest buffer that is used again. A page of a hundred rows has
 	// 300 KB.
 	maxBuffer = 1 << 20
-	// pageTTL is longer than any generation lives. It only frees memory of pages
-	// that can no longer be asked for.
-	pageTTL = time.Minute
+	// pageTTL is longer than a generation lives, of a chain that is followed. It frees the
+	// memory of pages that are no longer asked for; where nothing moves a page is rendered
+	// again as often, which is nothing beside its requests.
+	pageTTL = 20 * time.Second
 	// leafCacheBytes holds the decoded leaves of about 10 million rows.
 	leafCacheBytes = 64 << 20
 
