@@ -16,11 +16,11 @@ const module = "tidemark/"
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
 	{
-		"rankings/ahead", "rankings/clmath", "rankings/block", "rankings/texts", "storage/accounts", "storage/pace", "bench/report",
+		"rankings/ahead", "rankings/clmath", "rankings/block", "rankings/texts", "storage/pace", "bench/report",
 		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
-	{"rankings/market", "edge/ui", "bench/process", "bench/mutants"},
+	{"rankings/market", "storage/accounts", "edge/ui", "bench/process", "bench/mutants"},
 	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "actors/cluster/natstest", "bench/load", "bench/balancer"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},

@@ -18,7 +18,7 @@ const HeaderKey = "KC-APIKey"
 var errKey = render.Unauthorized(
 	"missing or invalid API key; send it in the " + HeaderKey + " header")
 
-// Expect fetches what Admit looks at first, so that it is there by then.
+// Expect asks for the memory that Admit looks at first, so that it is there by then.
 func (g *Gate) Expect(ctx *fasthttp.RequestCtx) {
 	g.book.Expect(ctx.Request.Header.Peek(HeaderKey))
 }

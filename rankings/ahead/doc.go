@@ -4,4 +4,6 @@
 // read cannot be predicted. A loop that asks for the rows of the next chunk before it computes
 // those of this one waits for few of them. To read them ahead does not do: once a few reads
 // are under way, the processor waits until the oldest is there before it computes anything.
+// The same goes for the accounts of many keys: a request asks for its own while its key is
+// hashed.
 package ahead

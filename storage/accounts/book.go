@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync/atomic"
-	"unsafe"
+
+	"tidemark/rankings/ahead"
 )
 
 // Issued is what a key is from when it is issued on. It is immutable.
@@ -234,11 +235,11 @@ func originHash(s []byte) uint64 {
 	return h
 }
 
-// Expect fetches what Resolve looks at first. Of many keys it is hardly ever in the
+// Expect asks for what Resolve looks at first. Of many keys it is hardly ever in the
 // processor's cache.
 func (b *Book) Expect(header []byte) {
 	if len(header) == KeyLen {
-		b.keys.prefetch(prefixHash(header))
+		b.keys.ask(prefixHash(header))
 	}
 }
 
@@ -250,15 +251,15 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 		return nil, Malformed
 	}
 
-	// The first key with this prefix hash is nearly always the right one: prefetch
-	// it and its cell while the hash is computed.
+	// The first key with this prefix hash is nearly always the right one: ask for it and
+	// its cell while the hash is computed.
 	at := prefixHash(header)
 	k, cell := b.keys.find(at, func(*Key) bool { return true })
 	if k == nil {
 		return nil, notIssued(header)
 	}
-	prefetch(unsafe.Pointer(k))
-	(*b.cells.at(cell)).prefetch(b.calendar.Load().This.Month)
+	ahead.Line(k)
+	(*b.cells.at(cell)).ask(b.calendar.Load().This.Month)
 
 	hash := HashKey(header)
 	if k.Hash != hash {

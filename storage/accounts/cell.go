@@ -2,7 +2,8 @@ package accounts
 
 import (
 	"sync/atomic"
-	"unsafe"
+
+	"tidemark/rankings/ahead"
 )
 
 // Cell is an account on the request path: its terms, its burst bucket and the units
@@ -44,12 +45,12 @@ func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 	return c
 }
 
-// prefetch fetches the cache lines that a request of the month uses, with the counts of
-// the first four routes, those of positions.
-func (c *Cell) prefetch(m Month) {
-	prefetch(unsafe.Pointer(c))
-	prefetch(unsafe.Pointer(&c.ID))
-	prefetch(unsafe.Pointer(&c.counts[m&1]))
+// ask asks for the cache lines that a request of the month uses, with the counts of the
+// first four routes, those of positions.
+func (c *Cell) ask(m Month) {
+	ahead.Line(c)
+	ahead.Line(&c.ID)
+	ahead.Line(&c.counts[m&1])
 }
 
 // Terms returns the account's current limits and status.

@@ -2,7 +2,8 @@ package accounts
 
 import (
 	"sync/atomic"
-	"unsafe"
+
+	"tidemark/rankings/ahead"
 )
 
 // index is a hash table with one writer and any number of readers. A reader probes
@@ -52,11 +53,11 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (e *T, cell uint32) {
 	}
 }
 
-// prefetch fetches the slot at which find begins.
-func (x *index[T]) prefetch(hash uint64) {
+// ask asks for the slot at which find begins.
+func (x *index[T]) ask(hash uint64) {
 	if p := x.slots.Load(); p != nil {
 		slots := *p
-		prefetch(unsafe.Pointer(&slots[hash&uint64(len(slots)-1)]))
+		ahead.Line(&slots[hash&uint64(len(slots)-1)])
 	}
 }
 
