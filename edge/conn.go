@@ -35,7 +35,7 @@ type conn struct {
 	lingers atomic.Bool   // the client may still be sending what is not read
 
 	readDeadline, writeDeadline deadline
-	limited                     bool // the deadline of the request that has begun is wanted
+	limited                     bool // readDeadline is that of the request that has begun
 	body                        connBody
 	fresh                       bool      // it was read from since the last request began
 	lines                       []byte    // to be added to the head before pending

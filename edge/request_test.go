@@ -35,6 +35,20 @@ func TestAbsoluteTargets(t *testing.T) {
 	f("v1/plans", "a.example", "", errTarget)
 }
 
+// TestPlainPaths checks that a path which is looked up has the route that it has when it is
+// split, as one with a slash at its end is.
+func TestPlainPaths(t *testing.T) {
+	for path, plain := range plainPaths {
+		split := matchRoute([]byte(path+"/"), nil)
+		if split.route != plain.route || split.access != plain.access {
+			t.Errorf("%s is %s, and %s when it is split", path, routes[plain.route].name, routes[split.route].name)
+		}
+	}
+	if _, ok := plainPaths["/v1/positions"]; !ok {
+		t.Error("the lists are not among the plain paths")
+	}
+}
+
 // TestAnsweredRequest checks that a request which was answered, and waits for the next one,
 // keeps nothing: its views would hold a generation in memory.
 func TestAnsweredRequest(t *testing.T) {

@@ -37,9 +37,9 @@ func DefaultLimits() Limits {
 // Bounds of memory and work. They are constants and not settings, because a
 // change needs the reason that stands beside each.
 const (
-	// pageCacheBytes holds the pages that people go to, some 6,800 of 20 rows: 200 of every
-	// order of three chains are 6,400. With half of it a list in five was rendered again,
-	// which takes as long as five that are kept.
+	// pageCacheBytes holds some 6,800 pages of 20 rows. The first 200 of every order, of each
+	// of three chains and of all, are 6,400. With half of it a list in five was rendered
+	// again, which takes as long as to send five that are kept.
 	pageCacheBytes = 384 << 20
 	// maxKept is the largest body that is cached. Without it, one long history
 	// would take the room of a thousand pages.
