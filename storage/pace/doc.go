@@ -21,7 +21,7 @@
 // Beside more requests than the node can answer, a look at the network lasts until all
 // that it finds are answered, and work in short strides would never end: a node that
 // starts again under such load would stay without its columns, which make its answers
-// cheap. So strides grow with the looks before them, and the work keeps a ninth of the
+// cheap. So strides grow with the looks before them, and the work keeps a sixth of the
 // time.
 //
 // Work that nobody waits for has more patience: it goes on in short strides until

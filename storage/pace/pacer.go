@@ -12,8 +12,10 @@ const (
 	// A node that cannot keep up with its requests would not get on with anything
 	// else: each look at the network lasts until all that it finds are answered. So
 	// the work has one part of the time for fairParts of its pauses. Requests are that
-	// much slower then, which their own number makes slow.
-	fairParts = 8
+	// much slower then, which their own number makes slow. Three chains of a million
+	// positions each refresh in a seventh of one processor's time: with less than that,
+	// work would always be late, and its strides long.
+	fairParts = 5
 	// backgroundPatience is how much longer than their part of the time the pauses of a piece
 	// of work may last in all before its strides grow. A collection of garbage, or a slow
 	// answer, makes requests wait for some ten milliseconds. Work that went on in long strides

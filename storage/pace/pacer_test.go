@@ -167,8 +167,8 @@ func TestPaceStrides(t *testing.T) {
 	f(time.Second, false, true, calmStride)
 	f(0, true, true, busyStride)
 	f(fairParts*busyStride, true, true, busyStride)
-	f(80*time.Millisecond, true, true, 10*time.Millisecond)
-	f(1300*time.Microsecond, true, true, 162500*time.Nanosecond) // many such looks in a pause do not make it longer
+	f(80*time.Millisecond, true, true, 16*time.Millisecond)
+	f(1300*time.Microsecond, true, true, 260*time.Microsecond) // many such looks in a pause do not make it longer
 	f(time.Hour, true, true, maxStride)
 	f(80*time.Millisecond, true, false, busyStride)
 }
