@@ -131,6 +131,22 @@ type pattern struct {
 // the words behind /v1 that the paths of keyed routes begin with.
 var pathPatterns, keyedWords = splitPaths()
 
+func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
+	for r := range numRoutes {
+		path := r.pattern()
+		if path == "" {
+			continue
+		}
+
+		p := newPattern(r, path)
+		by[len(p.words)] = append(by[len(p.words)], p)
+		if routes[r].access == keyed && !slices.Contains(words, p.words[1]) {
+			words = append(words, p.words[1])
+		}
+	}
+	return by, words
+}
+
 // plainPaths has the routes whose paths have no variable segment, which most requests ask
 // for: to split a path takes several times as long.
 var plainPaths = func() map[string]target {
@@ -149,22 +165,6 @@ func (r route) pattern() string {
 		return routes[r].meter.Path()
 	}
 	return routes[r].path
-}
-
-func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
-	for r := range numRoutes {
-		path := r.pattern()
-		if path == "" {
-			continue
-		}
-
-		p := newPattern(r, path)
-		by[len(p.words)] = append(by[len(p.words)], p)
-		if routes[r].access == keyed && !slices.Contains(words, p.words[1]) {
-			words = append(words, p.words[1])
-		}
-	}
-	return by, words
 }
 
 // newPattern reads a path whose variable segments are names in braces.

@@ -28,6 +28,7 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 	if !ok {
 		return Reply{}, q.errAbsent(v)
 	}
+
 	room := takeBuffer()
 	body, degraded, err := p.renderDetail(room.body[:0], q, v, i)
 	if err != nil {
