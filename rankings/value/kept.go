@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"tidemark/rankings/ahead"
 	"tidemark/rankings/market"
 )
 
@@ -85,6 +86,9 @@ func (k *Ranker) Reclaim(first uint32, pools []uint32, rows, open uint64, kept [
 		kept[bits.OnesCount64(open&(rest&-rest-1))].Claim = approxClaim(&principal, &fees)
 	}
 }
+
+// AskPrices asks for the memory of what Renew reads of a pool.
+func (k *Ranker) AskPrices(pool uint32) { ahead.Line(&k.prices[pool]) }
 
 // Results are the figures of an open position by which rows are sorted and filtered and that
 // follow from prices: not what depends on its age.
