@@ -14,9 +14,10 @@ const (
 	// in use are records without pointers, which the collector passes over: to run it often
 	// costs little, and memory is what a large market needs most.
 	gcPercent = 7
-	// minGarbage is how much may stand beside a heap of any size. A node that starts has a
-	// small one, and would be collected many times a second.
-	minGarbage = 64 << 20
+	// minGarbage is how much may stand beside a heap of any size. A node of a million positions
+	// makes 40 MB with a refresh: to be collected every third time costs it half of what every
+	// other one does.
+	minGarbage = 128 << 20
 	// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by
 	// gcPercent its heap would be collected sixty times while it grows.
 	loadingGarbage = 160 << 20

@@ -19,10 +19,10 @@ func TestPercentFor(t *testing.T) {
 
 	f(0, 1000)
 	f(1<<20, 1000)
-	f(32<<20, 200)
-	f(128<<20, 50)
-	f(512<<20, 12)
-	f(800<<20, 8)
+	f(32<<20, 400)
+	f(128<<20, 100)
+	f(512<<20, 25)
+	f(1600<<20, 8)
 	f(2<<30, 7)
 	if got := percentFor(1<<30, loadingGarbage); got != 15 {
 		t.Errorf("1 GiB in use of a node that loads: %d %%; want 15", got)
@@ -52,7 +52,7 @@ func TestGarbageIsLimited(t *testing.T) {
 	}
 
 	used := make([]byte, 14*minGarbage)
-	reaches(2*gcPercent, 3*gcPercent)
+	reaches(gcPercent+1, 2*gcPercent)
 	loaded.Store(true)
 	reaches(gcPercent*lateParts/lateOf, gcPercent*lateParts/lateOf)
 	runtime.KeepAlive(used)
