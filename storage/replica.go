@@ -112,7 +112,7 @@ type replicaOf[T any] struct {
 	*rows[T]
 	table market.Table[T]
 	parts []rowParts // by row: of those set since restart
-	last  []uint32   // these rows; ascending after finish
+	last  []uint32   // these rows
 	coder field.Coder
 }
 
@@ -182,15 +182,14 @@ func (t *replicaOf[T]) finish(h *head) error {
 	}
 	t.table.Truncate(n)
 
-	if !slices.IsSorted(t.last) { // commits write rows in order
-		slices.Sort(t.last)
-	}
-	for i, row := range t.last {
+	kept := t.last[:0]
+	for _, row := range t.last {
 		if row >= n {
-			clear(t.parts[n:])
-			t.last = t.last[:i]
-			break
+			t.parts[row] = rowParts{}
+			continue
 		}
+		kept = append(kept, row)
+
 		p := t.parts[row]
 		for part := range t.rows.parts {
 			if p.there>>part&1 == 0 && t.needs(part) {
@@ -201,6 +200,7 @@ func (t *replicaOf[T]) finish(h *head) error {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
+	t.last = kept
 	return nil
 }
 
