@@ -22,8 +22,8 @@ func TestPercentFor(t *testing.T) {
 	f(32<<20, 400)
 	f(128<<20, 100)
 	f(512<<20, 25)
-	f(1600<<20, 8)
-	f(2<<30, 7)
+	f(1600<<20, 11)
+	f(2<<30, 11)
 	if got := percentFor(1<<30, loadingGarbage); got != 15 {
 		t.Errorf("1 GiB in use of a node that loads: %d %%; want 15", got)
 	}
@@ -51,7 +51,7 @@ func TestGarbageIsLimited(t *testing.T) {
 		t.Errorf("the percentage is %d; want %d to %d", percent[0].Value.Uint64(), least, most)
 	}
 
-	used := make([]byte, 14*minGarbage)
+	used := make([]byte, 10*minGarbage)
 	reaches(gcPercent+1, 2*gcPercent)
 	loaded.Store(true)
 	reaches(gcPercent*lateParts/lateOf, gcPercent*lateParts/lateOf)
