@@ -16,9 +16,9 @@ const (
 	// with 7, three chains of a million positions had one in five seconds, and it was to blame
 	// for much of the p99. 15 would take a tenth of a gigabyte more.
 	gcPercent = 11
-	// minGarbage is how much may stand beside a heap of any size. A node of a million positions
-	// makes 40 MB with a refresh: to be collected every third time costs it half of what every
-	// other one does.
+	// minGarbage is how much may stand beside a heap of any size. A node that starts has a
+	// small one, and would be collected many times a second. One of a million positions makes
+	// 40 MB with a refresh, and is collected with every third.
 	minGarbage = 128 << 20
 	// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by
 	// gcPercent its heap would be collected forty times while it grows.

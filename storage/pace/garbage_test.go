@@ -52,7 +52,7 @@ func TestGarbageIsLimited(t *testing.T) {
 	}
 
 	used := make([]byte, 10*minGarbage)
-	reaches(gcPercent+1, 2*gcPercent)
+	reaches(gcPercent+1, gcPercent+1)
 	loaded.Store(true)
 	reaches(gcPercent*lateParts/lateOf, gcPercent*lateParts/lateOf)
 	runtime.KeepAlive(used)
