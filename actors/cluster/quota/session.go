@@ -35,6 +35,7 @@ type session struct {
 	refusedAt time.Time // when there were no more units
 	syncedAt  time.Time // when the bucket was last read or written
 	asks      bool      // a lease is wanted
+	asked     bool      // the request under way is for one
 	changed   bool      // there is something to report
 	busy      bool      // a request to the servers is under way
 	queued    bool

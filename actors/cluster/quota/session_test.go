@@ -232,8 +232,8 @@ func TestWhatIsSent(t *testing.T) {
 		s := l.session(cell, tallyOf(30, 30))
 		s.join(nil)
 		s.asks, s.joined = asks, had != nil && had.Process == "mine"
-		if granted, send := l.prepare(s, r); send != sent || (granted > 0) != asks {
-			t.Errorf("%s: sent %t, granted %d; want %t", what, send, granted, sent)
+		if granted, send := l.prepare(s, r); send != sent || (granted > 0) != asks || s.asked != asks {
+			t.Errorf("%s: sent %t, granted %d, asked for %t; want %t", what, send, granted, s.asked, sent)
 		}
 	}
 

@@ -98,6 +98,7 @@ func (l *Ledger) read(ctx context.Context, key string) (r *record, revision uint
 func (l *Ledger) prepare(s *session, r *record) (granted int64, send bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.asked = s.asks
 	name := l.bucket.Node
 	had := r.Nodes[name]
 	if s.joined && had != nil && had.Process != l.process {
@@ -123,13 +124,15 @@ func (l *Ledger) prepare(s *session, r *record) (granted int64, send bool) {
 	return granted, send
 }
 
-// finish notes what is in the bucket now, and has the cell looked at.
+// finish notes what is in the bucket now, and has the cell looked at. Units that were asked
+// for while a report was under way are none that were refused: they are asked for next.
 func (l *Ledger) finish(s *session, r *record, granted int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	asked := s.asks
-	s.busy, s.asks, s.syncedAt = false, false, now
+	asked := s.asked
+	s.busy, s.asked, s.syncedAt = false, false, now
+	s.asks = s.asks && !asked
 	p := r.Nodes[l.bucket.Node]
 	s.joined = s.joined || !l.ousted
 
@@ -146,7 +149,7 @@ func (l *Ledger) finish(s *session, r *record, granted int64) {
 	}
 	s.changed = p != nil && !l.ousted && (p.used() != s.base+s.allowed-s.start ||
 		p.counts() != s.part(l.process, 0).counts())
-	if s.changed {
+	if s.changed || s.asks {
 		l.enqueue(s)
 	}
 

@@ -58,7 +58,7 @@ func TestAnswersOfTheServers(t *testing.T) {
 		had.cell, had.month, had.busy = cell, testMonth, true
 		r.Nodes["a"] = had.part("mine", granted)
 		change(l, r)
-		asked, began := had.asks, time.Now()
+		asked, began := had.asked, time.Now()
 		l.finish(&had, r, granted)
 
 		if had.syncedAt.Before(began) || (want.size != 0) != !had.grantedAt.IsZero() ||
@@ -83,14 +83,17 @@ func TestAnswersOfTheServers(t *testing.T) {
 	later := time.Now()
 	as := func(*Ledger, *record) {}
 
-	f("a lease", 100, session{asks: true, allowed: 5, size: 200, grantedAt: later},
+	f("a lease", 100, session{asks: true, asked: true, allowed: 5, size: 200, grantedAt: later},
 		session{joined: true, allowed: 105, size: 400}, as)
-	f("a lease of an account that is idle now", 100, session{asks: true, allowed: 5, idle: true, size: 200},
+	f("a lease of an account that is idle now", 100, session{asks: true, asked: true, allowed: 5, idle: true, size: 200},
 		session{joined: true, allowed: 5, idle: true, changed: true, queued: true}, as)
-	f("a lease of one unit", 1, session{asks: true, allowed: 5, size: 200, grantedAt: later},
+	f("a lease of one unit", 1, session{asks: true, asked: true, allowed: 5, size: 200, grantedAt: later},
 		session{joined: true, allowed: 6, size: 400}, as)
-	f("no units", 0, session{asks: true, allowed: 5, size: 200}, session{joined: true, allowed: 5, refusedAt: later}, as)
+	f("no units", 0, session{asks: true, asked: true, allowed: 5, size: 200},
+		session{joined: true, allowed: 5, refusedAt: later}, as)
 	f("a report", 0, session{changed: true, allowed: 5, size: 200}, session{joined: true, allowed: 5}, as)
+	f("a report, and units were asked for meanwhile", 0, session{changed: true, asks: true, allowed: 5, size: 200},
+		session{joined: true, asks: true, allowed: 5, queued: true}, as)
 	f("a report after an earlier process", 0, session{changed: true, start: 4, base: 7, allowed: 5},
 		session{joined: true, start: 4, base: 7, allowed: 5}, as)
 	f("more was billed meanwhile", 0, session{allowed: 5}, session{joined: true, allowed: 5, changed: true, queued: true},
