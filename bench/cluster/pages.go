@@ -27,7 +27,7 @@ const (
 	hotRounds = 4
 	// balancedRounds is how many times each node is the first one in a round: rounds differ by
 	// 6 to 10 %, each for itself, and the ratios are to be known to some 1 %.
-	balancedRounds = 3
+	balancedRounds = 2
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
@@ -107,7 +107,7 @@ func (f *figures) askedInTurn(b *balancers, first, n int) (load.Side, error) {
 	}
 	cfg := load.Config{
 		Addr: address, Keys: keys[:1], Connections: all * nodeConnections,
-		Rate: float64(all) * nodeRate, Frugal: true,
+		Rate: float64(all) * nodeRate, Frugal: true, Warmup: f.settling(),
 	}
 
 	for range n - 1 {
@@ -131,7 +131,7 @@ func (f *figures) askedApart(b *balancers, first int) (load.Side, error) {
 		address, err := b.address(first, n)
 		return f.side(load.Config{
 			Addr: address, Keys: []string{key}, Connections: n * nodeConnections,
-			Rate: float64(n) * nodeRate, Frugal: true, Length: length,
+			Rate: float64(n) * nodeRate, Frugal: true, Warmup: f.settling(), Length: length,
 		}, b.of(first, n)...), err
 	}
 
@@ -143,6 +143,11 @@ func (f *figures) askedApart(b *balancers, first int) (load.Side, error) {
 	others, err := ask(first+1, len(b.nodes)-1, keys[1], f.Length+f.Length/2)
 	return together(side, others), err
 }
+
+// settling is how long nodes behind a balancer are asked before they are measured. From one
+// side to the next accounts go to other nodes, which take leases of them and divide their
+// burst limits anew: that is no part of a page, and a round is short.
+func (f *figures) settling() time.Duration { return f.Length }
 
 // inTurn is one of several sides each time, in turn.
 func inTurn(sides []load.Side) load.Side {
@@ -230,7 +235,7 @@ func cpu(nodes []*process.Node) time.Duration {
 func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
 	cfg.Mix = load.Mix{{Name: "hot page", Weight: 1, Path: load.Fixed(hotPage), Units: load.AnyUnits}}
 	cfg.Connections, cfg.Workers = cmp.Or(cfg.Connections, pageConnections), f.on.Client()
-	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, cmp.Or(cfg.Length, f.Length)
+	cfg.Seed, cfg.Warmup, cfg.Length = 1, cmp.Or(cfg.Warmup, f.Length/5), cmp.Or(cfg.Length, f.Length)
 	cfg.ServerCPU = func() time.Duration { return cpu(nodes) }
 
 	return func(ctx context.Context) (*load.Result, error) {

@@ -11,12 +11,18 @@ import (
 type Side func(context.Context) (*Result, error)
 
 // InTurns measures one side after the other, round by round, so that what else the
-// machine does falls on all of them. It returns the rounds of every side.
+// machine does falls on all of them. Every other round goes backwards, so that each side
+// comes as often before another one as after it: what one leaves behind costs the next.
+// It returns the rounds of every side.
 func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error) {
 	all := make([][]*Result, len(sides))
-	for range rounds {
-		for i, ask := range sides {
-			r, err := ask(ctx)
+	for round := range rounds {
+		for i := range sides {
+			if round%2 == 1 {
+				i = len(sides) - 1 - i
+			}
+
+			r, err := sides[i](ctx)
 			if err != nil {
 				return nil, err
 			}

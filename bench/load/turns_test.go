@@ -1,9 +1,43 @@
 package load
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 )
+
+// Sides are asked there and back again, until one fails.
+func TestInTurns(t *testing.T) {
+	order, failed := "", errors.New("no answer")
+	var sides []Side
+	for _, name := range []string{"a", "b", "c"} {
+		sides = append(sides, func(context.Context) (*Result, error) {
+			if order += name; len(order) > 9 {
+				return nil, failed
+			}
+			r := new(Result)
+			r.Requests = uint64(len(order))
+			return r, nil
+		})
+	}
+
+	all, err := InTurns(t.Context(), 3, sides...)
+	if err != nil || order != "abccbaabc" {
+		t.Fatalf("sides are asked as %s, %v; want abccbaabc", order, err)
+	}
+	for i, want := range [][3]uint64{{1, 6, 7}, {2, 5, 8}, {3, 4, 9}} {
+		for round := range want {
+			if got := all[i][round].Requests; got != want[round] {
+				t.Errorf("round %d of side %d is answer %d; want %d", round, i, got, want[round])
+			}
+		}
+	}
+
+	if _, err := InTurns(t.Context(), 1, sides...); !errors.Is(err, failed) {
+		t.Errorf("the error is %v; want %v", err, failed)
+	}
+}
 
 // The range of a median is as wide as the values are few, and holds the true one in about 95
 // of 100 cases.
