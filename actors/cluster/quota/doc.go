@@ -11,7 +11,8 @@
 // billed and leased stays within the limit. It spends the lease as one that is alone
 // spends its quota (actors.Meter, storage/accounts): no request asks another node. With
 // every lease it reports its totals, which are absolute, and it does so every second
-// while it is in use. An idle account's lease is given back.
+// while it is in use. An idle account's lease is given back. Where the servers cannot
+// store as many reports, they come later; a lease waits for none of them.
 //
 // A process never uses what an earlier one had leased. The lease of a node that was
 // killed stays used for the quota, and is never billed: when the node starts again, what

@@ -36,22 +36,29 @@ type Ledger struct {
 	metrics ledgerMetrics
 
 	wake chan struct{} // of capacity 1
-	slot chan struct{} // one for each request that may be under way
+	slot chan struct{} // one for each request for a lease that may be under way
 	work sync.WaitGroup
 
-	mu       sync.Mutex
-	sessions map[*accounts.Cell]*[2]*session // by parity of the month
-	queue    []*session
-	cutOff   bool
-	ousted   bool // another process has the name of this node
+	mu        sync.Mutex
+	sessions  map[*accounts.Cell]*[2]*session // by parity of the month
+	queue     []*session                      // to be looked at
+	reports   []*session                      // that are due, the oldest first
+	reporters int                             // goroutines that send them
+	cutOff    bool
+	ousted    bool // another process has the name of this node
 }
 
 type ledgerMetrics struct {
 	leases, units, conflicts, failures *metrics.Counter
 }
 
-// maxRequests bounds the requests to the servers that are under way.
-const maxRequests = 16
+// Requests to the servers that are under way are bounded. Reports may wait for each other,
+// but no lease waits for reports: with thousands of accounts in use the servers may take
+// more than a second to store one of each.
+const (
+	maxLeases  = 16
+	maxReports = 16
+)
 
 // Open opens the bucket, and makes it if there is none. Run must be called.
 func Open(ctx context.Context, c *cluster.Cluster, cfg Config) (*Ledger, error) {
@@ -63,7 +70,7 @@ func Open(ctx context.Context, c *cluster.Cluster, cfg Config) (*Ledger, error) 
 	cfg.Book.SetShared()
 	l := &Ledger{
 		cfg: cfg, bucket: bucket, process: rand.Text(),
-		wake: make(chan struct{}, 1), slot: make(chan struct{}, maxRequests),
+		wake: make(chan struct{}, 1), slot: make(chan struct{}, maxLeases),
 		sessions: map[*accounts.Cell]*[2]*session{},
 		metrics: ledgerMetrics{
 			leases:    cfg.Metrics.NewCounter("tidemark_cluster_leases_total"),
@@ -196,37 +203,81 @@ func (l *Ledger) Run(ctx context.Context) {
 
 // startDue starts the requests that are due, and returns how many sessions are left.
 func (l *Ledger) startDue(ctx context.Context, now time.Time) (left int) {
-	l.mu.Lock()
-	var due []*session
-	rest := l.queue[:0]
-	for _, s := range l.queue {
-		switch {
-		case s.due(now):
-			s.busy, s.queued = true, false
-			due = append(due, s)
-		case s.busy, s.changed:
-			rest = append(rest, s)
-		default:
-			s.queued = false
-		}
-	}
-	clear(l.queue[len(rest):])
-	l.queue = rest
-	l.mu.Unlock()
-
-	for _, s := range due {
+	asking, left := l.sortDue(ctx, now)
+	for _, s := range asking {
 		select {
 		case l.slot <- struct{}{}:
 		case <-ctx.Done():
 			l.release(s)
 			continue
 		}
+
 		l.work.Go(func() {
 			defer func() { <-l.slot }()
 			l.sync(ctx, s)
 		})
 	}
-	return len(due) + len(rest)
+	return left
+}
+
+// sortDue looks at the queue. It returns the sessions that are to ask for a lease at once,
+// has the reports sent that are due, and keeps the others.
+func (l *Ledger) sortDue(ctx context.Context, now time.Time) (asking []*session, left int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := l.queue[:0]
+	for _, s := range l.queue {
+		switch {
+		case s.busy:
+			rest = append(rest, s)
+		case s.asks:
+			s.busy, s.queued = true, false
+			asking = append(asking, s)
+		case s.lined, !s.changed:
+			s.queued = false
+		case s.reportDue(now):
+			s.lined, s.queued = true, false
+			l.reports = append(l.reports, s)
+		default:
+			rest = append(rest, s)
+		}
+	}
+
+	clear(l.queue[len(rest):])
+	l.queue = rest
+
+	left = len(asking) + len(rest) + len(l.reports)
+	for range min(len(l.reports), maxReports-l.reporters) {
+		l.reporters++
+		l.work.Go(func() { l.sendReports(ctx) })
+	}
+	return asking, left
+}
+
+// sendReports sends reports, one after the other, until there are none.
+func (l *Ledger) sendReports(ctx context.Context) {
+	for s := l.nextReport(ctx); s != nil; s = l.nextReport(ctx) {
+		l.sync(ctx, s)
+	}
+}
+
+// nextReport takes a report to be sent. What a session had to report may have gone with its
+// request for a lease. Without one, or when ctx has ended, the caller is to end too.
+func (l *Ledger) nextReport(ctx context.Context) *session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.reports) > 0 && ctx.Err() == nil {
+		s := l.reports[0]
+		l.reports[0], l.reports = nil, l.reports[1:]
+		s.lined = false
+		if s.changed && !s.busy {
+			s.busy = true
+			return s
+		}
+	}
+
+	l.reporters--
+	return nil
 }
 
 // release puts a session back that was not looked at.

@@ -38,7 +38,8 @@ type session struct {
 	asked     bool      // the request under way is for one
 	changed   bool      // there is something to report
 	busy      bool      // a request to the servers is under way
-	queued    bool
+	queued    bool      // in Ledger.queue
+	lined     bool      // in Ledger.reports
 }
 
 const (
@@ -85,17 +86,9 @@ func (s *session) resize(now time.Time) {
 	s.grantedAt = now
 }
 
-// due reports whether the servers are to be asked now.
-func (s *session) due(now time.Time) bool {
-	switch {
-	case s.busy:
-		return false
-	case s.asks:
-		return true
-	case s.idle && s.changed:
-		return true
-	}
-	return s.changed && now.Sub(s.syncedAt) >= reportEvery
+// reportDue reports whether the servers are to be told now.
+func (s *session) reportDue(now time.Time) bool {
+	return s.changed && (s.idle || now.Sub(s.syncedAt) >= reportEvery)
 }
 
 // join continues the part that an earlier process of the node had, if there is one. What

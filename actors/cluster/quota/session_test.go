@@ -344,13 +344,11 @@ func TestLeasesOfSessions(t *testing.T) {
 
 	due := func(want bool, s session) {
 		t.Helper()
-		if got := s.due(now); got != want {
-			t.Errorf("%+v is due: %t", s, got)
+		if got := s.reportDue(now); got != want {
+			t.Errorf("a report of %+v is due: %t", s, got)
 		}
 	}
 	due(false, session{})
-	due(true, session{asks: true})
-	due(false, session{asks: true, busy: true})
 	due(true, session{changed: true, idle: true, syncedAt: now})
 	due(false, session{idle: true})
 	due(false, session{changed: true, syncedAt: now.Add(-reportEvery + 1)})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -218,32 +219,73 @@ func TestSessionsOfMonths(t *testing.T) {
 	f(maxLease+1, maxLease)
 }
 
-// Those that are due are asked for. Others wait in the queue while there is something to
-// report or to wait for, and what cannot be sent now stays.
+// Leases are asked for at once, and reports that are due get into line. Others wait in the
+// queue while there is something to report or to wait for, and what cannot be sent now stays.
 func TestQueue(t *testing.T) {
 	l, cell := alone(t, 0)
 	now := time.Now()
-	due, busy := &session{asks: true, queued: true}, &session{asks: true, busy: true, queued: true}
+	asks, busy := &session{asks: true, queued: true}, &session{asks: true, busy: true, queued: true}
 	waits, done := &session{changed: true, syncedAt: now, queued: true}, &session{queued: true}
-	for _, s := range []*session{due, busy, waits, done} {
+	due, lined := &session{changed: true, queued: true}, &session{changed: true, queued: true, lined: true}
+	for _, s := range []*session{asks, busy, waits, done, due, lined} {
 		s.cell = cell
 	}
-	l.queue = []*session{done, due, busy, waits}
+	l.queue, l.reports = []*session{done, asks, lined, busy, due, waits}, []*session{lined}
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if left := l.startDue(ended, now); left != 3 || done.queued || due.busy || !due.queued || !busy.busy {
-		t.Errorf("%d are left; done %+v, due %+v, busy %+v", left, *done, *due, *busy)
+	f := func(left int, queue, reports []*session) {
+		t.Helper()
+		got := l.startDue(ended, now)
+		l.work.Wait()
+		if got != left || !reflect.DeepEqual(l.queue, queue) || !reflect.DeepEqual(l.reports, reports) || l.reporters != 0 {
+			t.Errorf("%d are left, %d in the queue and %d reports, of %d reporters", got, len(l.queue), len(l.reports),
+				l.reporters)
+		}
+		for _, s := range []*session{asks, busy, waits, done, due, lined} {
+			if s.queued != slices.Contains(queue, s) || s.lined != slices.Contains(reports, s) || s.busy != (s == busy) {
+				t.Errorf("a session is %+v", s)
+			}
+		}
 	}
-	if want := []*session{busy, waits, due}; !reflect.DeepEqual(l.queue, want) || len(l.wake) != 1 {
-		t.Errorf("the queue has %d sessions; want 3", len(l.queue))
+
+	f(5, []*session{busy, waits, asks}, []*session{lined, due})
+	if l.enqueue(asks); len(l.queue) != 3 || len(l.wake) != 1 {
+		t.Errorf("the queue has %d sessions when one is queued again; want 3", len(l.queue))
 	}
-	l.enqueue(due)
-	if len(l.queue) != 3 {
-		t.Error("a session is queued twice")
+	now = now.Add(reportEvery)
+	f(5, []*session{busy, asks}, []*session{lined, due, waits})
+}
+
+// A lease waits for no report, however many there are.
+func TestLeasesBeforeReports(t *testing.T) {
+	l, cell, _ := connected(t, natstest.Start(t, 1, false), "a")
+	var all []*session
+	for i := range 2*maxReports + 1 {
+		c := accounts.NewCell(uint64(100+i), "another", 0, cell.Terms())
+		l.Report(c, tallyOf(1, 1), false)
+		all = append(all, l.session(c, tallyOf(1, 1)))
 	}
-	if left := l.startDue(ended, now.Add(reportEvery)); left != 3 || len(l.queue) != 3 {
-		t.Errorf("a second later %d are left", left)
+	f := func(what string, asks *session, reporters, reports int) {
+		t.Helper()
+		if asks != nil {
+			l.Allow(asks.cell, tallyOf(1, 1))
+		}
+		l.reporters = reporters
+		l.startDue(t.Context(), time.Now())
+		l.work.Wait()
+		if asks != nil && asks.allowed <= 1 || l.reporters != reporters || len(l.reports) != reports {
+			t.Errorf("%s: %+v; %d reports are left; want %d", what, asks, len(l.reports), reports)
+		}
+	}
+
+	f("while reports are sent", l.session(cell, tallyOf(1, 1)), maxReports, len(all))
+	f("for an account whose report waits", all[1], maxReports, len(all))
+	f("when reports can be sent", nil, 0, 0)
+	for _, s := range all {
+		if !s.joined || s.changed || s.busy || s.lined {
+			t.Errorf("account %d is not reported: %+v", s.cell.ID, s)
+		}
 	}
 }
 
