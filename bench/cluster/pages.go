@@ -27,7 +27,7 @@ const (
 	hotRounds = 4
 	// balancedRounds is how many times each node is the first one in a round: rounds differ by
 	// 6 to 10 %, each for itself, and the ratios are to be known to some 1 %.
-	balancedRounds = 2
+	balancedRounds = 3
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
