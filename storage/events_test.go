@@ -138,8 +138,11 @@ func (h *history) batches(t testing.TB) (batches [][]byte) {
 // history and make them durable, a commit every 7,000 or so. of-pebble is its rate over
 // that at which Pebble alone commits the same batches, in turns; seconds-% is what the
 // seconds of the time in range take of the log.
+//
+// A market has an event an hour for every four of its pools. In a small one all pools move
+// between two commits, and their rows are written once for many events.
 func BenchmarkEvents(b *testing.B) {
-	h := newHistory(b, 3000, 80, 90)
+	h := newHistory(b, 12_000, 320, 90)
 	batches := h.batches(b)
 	var took, alone []time.Duration
 	written := uint64(0)
