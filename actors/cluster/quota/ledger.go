@@ -121,7 +121,8 @@ func (l *Ledger) Allow(c *accounts.Cell, t *accounts.Tally) (allowance int64, wa
 		s.asks = true
 		l.enqueue(s)
 	}
-	return s.allowed, s.asks && !l.cutOff && s.left() < accounts.MaxUnits
+	// Nothing comes of what an ousted node asks for: to try again at once would be in vain.
+	return s.allowed, (s.asks || l.ousted) && !l.cutOff && s.left() < accounts.MaxUnits
 }
 
 // tellCutOff tells the cell what it may spend while the others cannot be asked.

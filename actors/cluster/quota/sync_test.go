@@ -181,6 +181,13 @@ func TestAsksForUnits(t *testing.T) {
 	f("more was spent than is allowed", session{allowed: 5, size: 100}, 10, true, true, 10)
 	f("there were no units just now", session{allowed: 5, size: 100, refusedAt: now}, 5, false, false, 5)
 	f("there were none a second ago", session{allowed: 5, size: 100, refusedAt: now.Add(-askAgain)}, 5, true, true, 5)
+
+	l, cell := alone(t, 0)
+	l.ousted = true
+	l.session(cell, tallyOf(0, 0)).refusedAt = now
+	if _, waits := l.Allow(cell, tallyOf(0, 0)); !waits {
+		t.Error("a request to a node that is ousted tries again at once")
+	}
 }
 
 // Each month of an account has a session of its own, which begins with its first use.
