@@ -234,10 +234,10 @@ func (l *Ledger) sortDue(ctx context.Context, now time.Time) (asking []*session,
 		case s.asks:
 			s.busy, s.queued = true, false
 			asking = append(asking, s)
-		case s.lined, !s.changed:
+		case s.inLine, !s.changed:
 			s.queued = false
 		case s.reportDue(now):
-			s.lined, s.queued = true, false
+			s.inLine, s.queued = true, false
 			l.reports = append(l.reports, s)
 		default:
 			rest = append(rest, s)
@@ -270,7 +270,7 @@ func (l *Ledger) nextReport(ctx context.Context) *session {
 	for len(l.reports) > 0 && ctx.Err() == nil {
 		s := l.reports[0]
 		l.reports[0], l.reports = nil, l.reports[1:]
-		s.lined = false
+		s.inLine = false
 		if s.changed && !s.busy {
 			s.busy = true
 			return s

@@ -39,7 +39,7 @@ type session struct {
 	changed   bool      // there is something to report
 	busy      bool      // a request to the servers is under way
 	queued    bool      // in Ledger.queue
-	lined     bool      // in Ledger.reports
+	inLine    bool      // in Ledger.reports
 }
 
 const (

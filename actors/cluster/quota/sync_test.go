@@ -233,11 +233,11 @@ func TestQueue(t *testing.T) {
 	now := time.Now()
 	asks, busy := &session{asks: true, queued: true}, &session{asks: true, busy: true, queued: true}
 	waits, done := &session{changed: true, syncedAt: now, queued: true}, &session{queued: true}
-	due, lined := &session{changed: true, queued: true}, &session{changed: true, queued: true, lined: true}
-	for _, s := range []*session{asks, busy, waits, done, due, lined} {
+	due, inLine := &session{changed: true, queued: true}, &session{changed: true, queued: true, inLine: true}
+	for _, s := range []*session{asks, busy, waits, done, due, inLine} {
 		s.cell = cell
 	}
-	l.queue, l.reports = []*session{done, asks, lined, busy, due, waits}, []*session{lined}
+	l.queue, l.reports = []*session{done, asks, inLine, busy, due, waits}, []*session{inLine}
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -249,19 +249,19 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%d are left, %d in the queue and %d reports, of %d reporters", got, len(l.queue), len(l.reports),
 				l.reporters)
 		}
-		for _, s := range []*session{asks, busy, waits, done, due, lined} {
-			if s.queued != slices.Contains(queue, s) || s.lined != slices.Contains(reports, s) || s.busy != (s == busy) {
+		for _, s := range []*session{asks, busy, waits, done, due, inLine} {
+			if s.queued != slices.Contains(queue, s) || s.inLine != slices.Contains(reports, s) || s.busy != (s == busy) {
 				t.Errorf("a session is %+v", s)
 			}
 		}
 	}
 
-	f(5, []*session{busy, waits, asks}, []*session{lined, due})
+	f(5, []*session{busy, waits, asks}, []*session{inLine, due})
 	if l.enqueue(asks); len(l.queue) != 3 || len(l.wake) != 1 {
 		t.Errorf("the queue has %d sessions when one is queued again; want 3", len(l.queue))
 	}
 	now = now.Add(reportEvery)
-	f(5, []*session{busy, asks}, []*session{lined, due, waits})
+	f(5, []*session{busy, asks}, []*session{inLine, due, waits})
 }
 
 // A lease waits for no report, however many there are.
@@ -290,7 +290,7 @@ func TestLeasesBeforeReports(t *testing.T) {
 	f("for an account whose report waits", all[1], maxReports, len(all))
 	f("when reports can be sent", nil, 0, 0)
 	for _, s := range all {
-		if !s.joined || s.changed || s.busy || s.lined {
+		if !s.joined || s.changed || s.busy || s.inLine {
 			t.Errorf("account %d is not reported: %+v", s.cell.ID, s)
 		}
 	}
