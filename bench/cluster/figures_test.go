@@ -63,14 +63,14 @@ func TestIdleLook(t *testing.T) {
 	f(false, 6.2, 7)
 }
 
-// Spans are between looks, and what nodes use in all of these comes off.
+// Spans are between looks, and what nodes use in the median of these comes off.
 func TestSpans(t *testing.T) {
-	at := func(second, cpu, refreshes float64) look {
-		from, to := readingOf(second, cpu, refreshes), readingOf(second+1, cpu+0.0625, refreshes)
+	at := func(second, cpu, idle, refreshes float64) look {
+		from, to := readingOf(second, cpu, refreshes), readingOf(second+1, cpu+idle, refreshes)
 		return look{[2]reading{from, from}, [2]reading{to, to}}
 	}
 
-	spans := spansOf([]look{at(0, 0, 0), at(15, 4.0625, 2), at(31, 6.125, 4)})
+	spans := spansOf([]look{at(0, 0, 0.0625, 0), at(15, 3.875, 0.25, 2), at(31, 6.125, 0.0625, 4)})
 	want := refreshCost{count: 2, cpu: 4.0625, idle: 15 * 0.0625}
 	if len(spans) != 2 || spans[0].writer != want || spans[0].other != want {
 		t.Fatalf("the spans are %+v; want 2, the first one of %+v twice", spans, want)

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
+	"tidemark/bench/load"
 	"tidemark/bench/process"
 )
 
@@ -214,13 +215,16 @@ func (l *look) share(node int) float64 {
 }
 
 // spansOf returns what happened from the end of each look to that of the next one. What nodes
-// use when idle is that of all looks.
+// use when idle is the median of the looks: in one of them a node may compact what it has
+// written, or collect garbage, which refreshes have made.
 func spansOf(looks []look) (spans []span) {
 	var idle [2]float64
-	for i := range looks {
-		for node := range idle {
-			idle[node] += looks[i].share(node) / float64(len(looks))
+	for node := range idle {
+		var shares []float64
+		for i := range looks {
+			shares = append(shares, looks[i].share(node))
 		}
+		idle[node] = load.Median(shares)
 	}
 
 	for i := range looks[1:] {
