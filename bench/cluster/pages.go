@@ -22,11 +22,12 @@ const (
 	// are: n nodes are asked n times as much in all. Both rates are printed.
 	nodeRate        = 2500
 	nodeConnections = 12 // of balancers, for each node
-	// hotRounds is how many times as many rounds a hot page has: it is to be known to 2 %, and
-	// rounds differ by 10 % where others use the machine. Of 60 rounds the median is known to 3 %.
+	// hotRounds is how many rounds a hot page has for each one of Rounds: it is to be known to
+	// 2 %, and rounds differ by 10 % where others use the machine. Of 60 of them the median is
+	// known to 3 %.
 	hotRounds = 12
 	// balancedRounds is how many times each node is the first one in a round: rounds differ by
-	// 6 to 10 %, each for itself, and the ratios are to be known to some 1 %.
+	// 6 to 10 %, each for itself. Of 45 ratios the median is known to 4 %.
 	balancedRounds = 3
 )
 
