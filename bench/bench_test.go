@@ -14,11 +14,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
 )
+
+// A round of a comparison has turns of about a second.
+func TestTurns(t *testing.T) {
+	f := func(round time.Duration, many int, length time.Duration) {
+		t.Helper()
+		s := newSuite(Settings{Length: round})
+		if n, each := s.turns(); n != many || each != length {
+			t.Errorf("a round of %s has %d turns of %s; want %d of %s", round, n, each, many, length)
+		}
+	}
+	f(5*time.Second, 5, time.Second)
+	f(time.Second, 1, time.Second)
+	f(1500*time.Millisecond, 1, 1500*time.Millisecond)
+	f(2500*time.Millisecond, 2, 1250*time.Millisecond)
+	f(300*time.Millisecond, 1, 300*time.Millisecond)
+}
 
 // What Go prints is read by name and unit, and repeated runs by their median.
 func TestPieces(t *testing.T) {

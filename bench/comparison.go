@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -38,17 +37,8 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Polls = s.URL == "" && s.cores.Apart(s.mode.cores) // a node of others may be on any core
-	cfg.Warmup, cfg.Seed = cmp.Or(cfg.Warmup, s.Length/warmPart), s.Seed
+	cfg.Warmup, cfg.Seed = cmp.Or(cfg.Warmup, cfg.Length/warmPart), s.Seed
 	return load.Run(ctx, cfg)
-}
-
-// askProfiled is ask with a CPU profile of the node, if wanted, of the last round.
-func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (r *load.Result, err error) {
-	err = s.profile(name, s.Length, func() (err error) {
-		r, err = s.ask(ctx, cfg)
-		return err
-	})
-	return r, err
 }
 
 // profile keeps a CPU profile of the node while it works, about as long as that takes, as
@@ -87,57 +77,84 @@ func (s *suite) compareWithLimit(
 	defer limit.Stop()
 
 	constant := single("constant", 0, load.Fixed("/v1/positions"))
+	_, turn := s.turns()
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
-			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
+			return s.ask(ctx, load.Config{Mix: mix, Header: header, Length: turn})
 		},
 		func(ctx context.Context) (*load.Result, error) {
 			return s.runLoad(ctx, load.Config{
 				Addr: limit.Address, Mix: constant, Keys: s.asking, Header: header, ServerCPU: limit.CPU,
+				Length: turn,
 			})
 		})
 }
 
-// compare measures a node and what it is compared with in turns: the rounds
-// with the median throughput, and the medians of the rounds' ratios.
+// turnLength is about how long a side of a comparison is asked before it is the other's turn.
+// On a machine that others use, a second is as fast as the one before it more often than five
+// seconds are.
+const turnLength = time.Second
+
+// turns returns how many turns a round of a comparison has, and how long each is.
+func (s *suite) turns() (n int, length time.Duration) {
+	n = max(1, int(s.Length/turnLength))
+	return n, s.Length / time.Duration(n)
+}
+
+// compare measures a node and what it is compared with in turns: those with the median
+// throughput, and the medians of the turns' ratios.
 func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
-	sides, err := s.runRounds(ctx, out, s.Rounds, node, other)
+	turns, _ := s.turns()
+	sides, err := s.runRounds(ctx, out, s.Rounds*turns, load.Throughput, node, other)
 	if err != nil {
 		return err
 	}
 
 	ratios, cpus := load.Ratios(sides[0], sides[1])
 	out.Ratio, out.RatioCPU = load.Median(ratios), load.Median(cpus)
-	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
-	out.Limit = &load.Middle(sides[1]).Measure
+	low, high := load.MedianRange(ratios)
+	out.Spread = (high - low) / 2 / max(out.Ratio, 1e-9)
+	out.Limit = &load.Middle(sides[1], load.Throughput).Measure
 	return nil
 }
 
 // askAlone measures the node without a comparison.
 func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Config) (*load.Result, error) {
-	sides, err := s.runRounds(ctx, out, 1, func(ctx context.Context) (*load.Result, error) {
-		return s.askProfiled(ctx, out.Name, cfg)
+	return s.askInRounds(ctx, out, 1, cfg)
+}
+
+// askInRounds measures the node several times, and returns the round with the middle p99: a
+// machine that stands still for a moment spoils one.
+func (s *suite) askInRounds(
+	ctx context.Context, out *report.Scenario, rounds int, cfg load.Config,
+) (*load.Result, error) {
+	sides, err := s.runRounds(ctx, out, rounds, load.Tail, func(ctx context.Context) (*load.Result, error) {
+		return s.ask(ctx, cfg)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return sides[0][0], nil
+	return load.Middle(sides[0], load.Tail), nil
 }
 
-// runRounds runs rounds and writes down the first side, the node's: the middle round,
-// what the answers of all rounds were, and what the node did meanwhile.
+// runRounds runs rounds and writes down the first side, the node's: the round of which a
+// figure is the median, what the answers of all rounds were, and what the node did meanwhile.
 func (s *suite) runRounds(
-	ctx context.Context, out *report.Scenario, rounds int, sides ...load.Side,
-) ([][]*load.Result, error) {
+	ctx context.Context, out *report.Scenario, rounds int, figure func(*load.Result) float64,
+	sides ...load.Side,
+) (all [][]*load.Result, err error) {
 	published := s.watchGenerations()
 	before := s.node.Counters()
-	all, err := load.InTurns(ctx, rounds, sides...)
+	err = s.profile(out.Name, time.Duration(rounds)*s.Length, func() (err error) {
+		all, err = load.InTurns(ctx, rounds, sides...)
+		return err
+	})
 	seen := published()
 	if err != nil {
 		return nil, err
 	}
 
-	mid := load.Middle(all[0])
+	mid := load.Middle(all[0], figure)
 	if err := s.keepHistogram(out.Name, mid); err != nil {
 		return nil, err
 	}

@@ -69,12 +69,12 @@ var table = []scenario{
 	{Name: "refresh", What: "a market in which every price moves, and nobody asks", Mode: live,
 		Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at the rate of half while chains refresh", Mode: live,
-		Own: true, Everybody: true, RateOf: "half", Run: runHalfLive},
+		Own: true, Everybody: true, RateOf: "half", Run: askHotAtRate},
 	{Name: "half-live-walks", What: "the same beside 100 pinned walks, a page a second each", Mode: live,
 		Own: true, Everybody: true, RateOf: "half", Run: runHalfWalks},
 	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
 	{Name: "half-live-two", What: "half-live with two processors, at the rate of half-two", Mode: liveTwo,
-		Own: true, Everybody: true, RateOf: "half-two", Run: runHalfLive},
+		Own: true, Everybody: true, RateOf: "half-two", Run: askHotAtRate},
 
 	{Name: "start", What: "an empty directory to the first page", Mode: alone, Own: true, Run: runStart},
 	{Name: "pieces", What: "what the Go benchmarks printed", Mode: alone, Own: true, Run: readPieces},
@@ -157,9 +157,10 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 		}
 	}
 
+	_, turn := s.turns()
 	side := func(mix load.Mix) load.Side {
 		return func(ctx context.Context) (*load.Result, error) {
-			return s.askProfiled(ctx, mix[0].Name, load.Config{Mix: mix})
+			return s.ask(ctx, load.Config{Mix: mix, Length: turn})
 		}
 	}
 	err := s.compare(ctx, out, side(pagesFrom("deep", last-many, many)), side(pagesFrom("front", 2, many)))
@@ -181,26 +182,28 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 	out.Rate = full.PerSecond / 2
-	return s.askHotAtRate(ctx, out, s.Length)
-}
-
-// runHalfLive asks as runHalf does, for three generations of every chain. Its rate is that
-// of the scenario without refreshes: a capacity measured beside refreshes is any part of the
-// node's, and a lower rate has shorter delays.
-func runHalfLive(ctx context.Context, s *suite, out *report.Scenario) error {
-	const generations = 3
-	return s.askHotAtRate(ctx, out, max(s.Length, generations*s.Refresh))
+	return askHotAtRate(ctx, s, out)
 }
 
 // rateWarmup is how long the hot page is asked for at a rate before it is measured. The first
 // request of every account waits for units, which is over by then.
 const rateWarmup = 2 * time.Second
 
+// tailRounds is in how many rounds the hot page is asked for at a rate, at most, each as long
+// as tailGenerations of every chain take.
+const (
+	tailRounds      = 3
+	tailGenerations = 3
+)
+
 // askHotAtRate asks for the hot page at the scenario's rate, and tells what made answers late.
-func (s *suite) askHotAtRate(ctx context.Context, out *report.Scenario, length time.Duration) error {
+// Beside refreshes the rate is that of the scenario without: a capacity measured beside them
+// is any part of the node's, and a lower rate has shorter delays.
+func askHotAtRate(ctx context.Context, s *suite, out *report.Scenario) error {
 	before := s.readDelays()
-	r, err := s.askAlone(ctx, out, load.Config{
-		Mix: hotPage(s.target), Rate: out.Rate, Length: length, Warmup: rateWarmup,
+	r, err := s.askInRounds(ctx, out, min(tailRounds, s.Rounds), load.Config{
+		Mix: hotPage(s.target), Rate: out.Rate, Length: max(s.Length, tailGenerations*s.Refresh),
+		Warmup: rateWarmup,
 	})
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ type walks struct {
 	firstBad           string
 }
 
-// runHalfWalks is runHalfLive beside pinned walks: what they must see is one generation, in
+// runHalfWalks is askHotAtRate beside pinned walks: what they must see is one generation, in
 // which no row is missing or there twice, whatever the chains publish meanwhile.
 func runHalfWalks(ctx context.Context, s *suite, out *report.Scenario) error {
 	w := walks{suite: s}
@@ -44,7 +44,7 @@ func runHalfWalks(ctx context.Context, s *suite, out *report.Scenario) error {
 	for i := range atOnce {
 		all.Go(func() { w.walkUntil(walking, i) })
 	}
-	err := runHalfLive(ctx, s, out)
+	err := askHotAtRate(ctx, s, out)
 	stop()
 	all.Wait()
 

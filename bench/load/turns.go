@@ -32,11 +32,17 @@ func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error
 	return all, nil
 }
 
-// Middle returns the round whose throughput is the median.
-func Middle(rounds []*Result) *Result {
-	byRate := func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
-	return slices.SortedFunc(slices.Values(rounds), byRate)[len(rounds)/2]
+// Middle returns the round of which a figure is the median.
+func Middle(rounds []*Result, figure func(*Result) float64) *Result {
+	by := func(a, b *Result) int { return cmp.Compare(figure(a), figure(b)) }
+	return slices.SortedFunc(slices.Values(rounds), by)[len(rounds)/2]
 }
+
+// Throughput is a round's good answers a second.
+func Throughput(r *Result) float64 { return r.PerSecond }
+
+// Tail is a round's p99 in microseconds. Of an open loop all rounds have the same throughput.
+func Tail(r *Result) float64 { return float64(r.Quantile(99).Microseconds()) }
 
 // Median returns the middle of values, the greater one of two; 0 of none.
 func Median(values []float64) float64 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // Sides are asked there and back again, until one fails.
@@ -36,6 +37,27 @@ func TestInTurns(t *testing.T) {
 
 	if _, err := InTurns(t.Context(), 1, sides...); !errors.Is(err, failed) {
 		t.Errorf("the error is %v; want %v", err, failed)
+	}
+}
+
+// The middle of three rounds by one figure need not be that by another.
+func TestMiddle(t *testing.T) {
+	var rounds []*Result
+	for _, r := range []struct {
+		perSecond float64
+		late      int64 // µs, every answer
+	}{{300, 90}, {200, 10}, {100, 50}} {
+		round := &Result{Counts: newCounts(time.Second)}
+		round.PerSecond = r.perSecond
+		round.Histogram.RecordValue(r.late)
+		rounds = append(rounds, round)
+	}
+
+	if got := Middle(rounds, Throughput); got != rounds[1] {
+		t.Errorf("the middle by throughput has %v answers a second; want 200", got.PerSecond)
+	}
+	if got := Middle(rounds, Tail); got != rounds[2] {
+		t.Errorf("the middle by p99 has one of %v µs; want 50", Tail(got))
 	}
 }
 

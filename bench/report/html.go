@@ -69,7 +69,7 @@ func spaceThousands(n int64) string {
 	return text
 }
 
-// Noise is how far rounds of a scenario were apart, and what else the machine did.
+// Noise is how well ratios are known, and what else the machine did.
 func (r *Run) Noise() string {
 	var spread, other float64
 	for i := range r.Scenarios {
@@ -77,7 +77,7 @@ func (r *Run) Noise() string {
 	}
 	text := fmt.Sprintf("other processes used at most %.2f cores", other)
 	if r.Settings.Rounds > 1 {
-		text = fmt.Sprintf("rounds of a scenario are at most %.0f %% apart; %s", 100*spread, text)
+		text = fmt.Sprintf("ratios are known to ±%.0f %% or better; %s", 100*spread, text)
 	}
 	return text
 }

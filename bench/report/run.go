@@ -74,9 +74,9 @@ type Units struct {
 	Billed   int64 `json:"billed"`   // by the accounts; -1: not known
 }
 
-// Measure is one side of a scenario: the node, or its limit. Of
-// several rounds it is the one whose throughput is the median. Throughput and
-// latencies are those of good answers (2xx) alone.
+// Measure is one side of a scenario: the node, or its limit. Of several turns it is the one
+// whose throughput is the median, or whose p99 is, of an open loop. Throughput and latencies
+// are those of good answers (2xx) alone.
 type Measure struct {
 	PerSecond    float64      `json:"perSecond"`
 	MBPerSecond  float64      `json:"mbPerSecond"`     // of bodies
@@ -169,7 +169,7 @@ type Scenario struct {
 	Peer        string   `json:"peer,omitempty"` // the database that the limit is; empty: none
 	Ratio       float64  `json:"ratio"`          // of throughputs, median of the rounds
 	RatioCPU    float64  `json:"ratioCpu"`       // of the CPU an answer, the limit's by the node's
-	Spread      float64  `json:"spread"`         // of the rounds: (largest - smallest) / median
+	Spread      float64  `json:"spread"`         // half the range in which Ratio is in 95 of 100 cases, by it
 	Other       float64  `json:"other"`          // cores that other processes used meanwhile
 	CacheShare  float64  `json:"cacheShare"`
 	Answers              // of the node
@@ -178,7 +178,7 @@ type Scenario struct {
 	Values      []Value  `json:"values"` // what else was measured
 }
 
-// PlusMinus is how far the rounds were apart; one round says nothing of that.
+// PlusMinus is how well the rounds tell the ratio; one round says nothing of that.
 func (s *Scenario) PlusMinus() string {
 	if s.Limit == nil || s.Rounds < 2 {
 		return "-"
