@@ -29,6 +29,8 @@ type session struct {
 	base   int64  // what the node's part counted before this process
 	carry  counts // what the node's part had beyond startCounts
 	lost   int64
+	// revision is the newest that was read or written, by the request under way alone.
+	revision uint64
 
 	size      int64 // of the next lease
 	grantedAt time.Time

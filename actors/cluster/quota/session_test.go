@@ -51,7 +51,7 @@ func TestWhatIsReported(t *testing.T) {
 	f := func(what string, granted int64, send bool, billed, leased int64) {
 		t.Helper()
 		s := l.session(cell, tallyOf(0, 0))
-		got, sent := l.prepare(s, r)
+		got, sent := l.prepare(s, r, false)
 		p := r.Nodes["a"]
 		if got != granted || sent != send || p.Billed != billed || p.Lease != leased || p.Process != "mine" {
 			t.Errorf("%s: granted %d, sent %t, %+v; want %d, %t, billed %d, leased %d",
@@ -99,7 +99,7 @@ func TestWhatIsGranted(t *testing.T) {
 		l.Allow(cell, tallyOf(0, 0))
 		s := l.session(cell, tallyOf(0, 0))
 		s.size = size
-		granted, _ := l.prepare(s, r)
+		granted, _ := l.prepare(s, r, false)
 		if granted != want || r.Limit != 10_000 || r.usedBut("") != others.used()+want {
 			t.Errorf("beside %+v: %d units are granted, %d of %d are used; want %d", others, granted, r.usedBut(""), r.Limit, want)
 		}
@@ -170,14 +170,15 @@ func TestUnitsOfAnOutage(t *testing.T) {
 }
 
 // A node that starts continues its own part: what an earlier process had leased stays used,
-// and what was lost is told. A second process of the name takes nothing.
+// and what was lost is told. A second process of the name takes nothing, but a copy that is
+// behind has none.
 func TestPartIsContinued(t *testing.T) {
 	l, cell := alone(t, 0)
 	r := empty()
 	r.Nodes["a"] = &part{Process: "before", Billed: 40, Lease: 60, Routes: map[string][2]int64{accounts.Route(0).Path(): {40, 40}}}
 	l.Allow(cell, tallyOf(30, 30)) // the store is behind the report
 	s := l.session(cell, tallyOf(30, 30))
-	granted, sent := l.prepare(s, r)
+	granted, sent := l.prepare(s, r, false)
 	want := &part{Process: "mine", Billed: 40, Lease: 160, Lost: 60, Routes: map[string][2]int64{accounts.Route(0).Path(): {40, 40}}}
 	if got := r.Nodes["a"]; granted != 100 || !sent || !reflect.DeepEqual(got, want) {
 		t.Errorf("granted %d, sent %t, %+v; want %+v", granted, sent, got, want)
@@ -187,8 +188,14 @@ func TestPartIsContinued(t *testing.T) {
 		t.Errorf("the account is told %+v", share)
 	}
 
+	behind := empty()
+	behind.Nodes["a"] = &part{Process: "before", Billed: 40, Lease: 60}
+	if _, sent := l.prepare(s, behind, true); !sent || l.ousted || behind.Nodes["a"].Process != "mine" {
+		t.Errorf("a copy that is behind: sent %t, ousted %t, %+v", sent, l.ousted, behind.Nodes["a"])
+	}
+
 	r.Nodes["a"].Process = "another"
-	if granted, sent := l.prepare(s, r); granted != 0 || sent || !l.ousted || r.Nodes["a"].Process != "another" {
+	if granted, sent := l.prepare(s, r, false); granted != 0 || sent || !l.ousted || r.Nodes["a"].Process != "another" {
 		t.Errorf("beside another process of its name: granted %d, sent %t, %+v", granted, sent, r.Nodes["a"])
 	}
 }
@@ -232,7 +239,7 @@ func TestWhatIsSent(t *testing.T) {
 		s := l.session(cell, tallyOf(30, 30))
 		s.join(nil)
 		s.asks, s.joined = asks, had != nil && had.Process == "mine"
-		if granted, send := l.prepare(s, r); send != sent || (granted > 0) != asks || s.asked != asks {
+		if granted, send := l.prepare(s, r, false); send != sent || (granted > 0) != asks || s.asked != asks {
 			t.Errorf("%s: sent %t, granted %d, asked for %t; want %t", what, send, granted, s.asked, sent)
 		}
 	}

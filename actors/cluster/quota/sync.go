@@ -50,7 +50,9 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 }
 
 // syncOnce reads the record and writes it with this node's part, if nobody has changed it
-// since.
+// since. The copy that answers may be behind what this session has seen. Such a record says
+// nothing of others, and is written nevertheless: the stream refuses that, unless it was
+// lost and made anew.
 func (l *Ledger) syncOnce(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -60,8 +62,10 @@ func (l *Ledger) syncOnce(ctx context.Context, s *session) error {
 		return err
 	}
 
-	granted, sent := l.prepare(s, r)
+	outdated := revision < s.revision
+	granted, sent := l.prepare(s, r, outdated)
 	if !sent {
+		s.revision = revision
 		l.finish(s, r, 0)
 		return nil
 	}
@@ -70,11 +74,12 @@ func (l *Ledger) syncOnce(ctx context.Context, s *session) error {
 		panic("BUG: " + err.Error())
 	}
 	if revision == 0 {
-		_, err = l.bucket.Create(ctx, key, value)
+		revision, err = l.bucket.Create(ctx, key, value)
 	} else {
-		_, err = l.bucket.Update(ctx, key, value, revision)
+		revision, err = l.bucket.Update(ctx, key, value, revision)
 	}
 	if err == nil {
+		s.revision = revision
 		l.finish(s, r, granted)
 	}
 	return err
@@ -94,14 +99,15 @@ func (l *Ledger) read(ctx context.Context, key string) (r *record, revision uint
 }
 
 // prepare puts this node's part into the record, with the lease that it takes. send is
-// whether there is anything to write.
-func (l *Ledger) prepare(s *session, r *record) (granted int64, send bool) {
+// whether there is anything to write. An outdated record may have the part of the process
+// before this one.
+func (l *Ledger) prepare(s *session, r *record, outdated bool) (granted int64, send bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.asked = s.asks
 	name := l.bucket.Node
 	had := r.Nodes[name]
-	if s.joined && had != nil && had.Process != l.process {
+	if s.joined && !outdated && had != nil && had.Process != l.process {
 		if !l.ousted {
 			l.cfg.Log.Error("another process reports usage by the name of this node; no two nodes of a "+
 				"cluster may have the same; this one takes no more units", "name", name)
@@ -119,8 +125,8 @@ func (l *Ledger) prepare(s *session, r *record) (granted int64, send bool) {
 	r.Nodes[name] = s.part(l.process, 0)
 	granted = s.wanted(r.Limit, r.usedBut(""), len(r.Nodes)) // 0 without a quota
 	r.Nodes[name] = s.part(l.process, granted)
-	send = had == nil || had.Process != l.process || granted > 0 || had.used() != r.Nodes[name].used() ||
-		had.counts() != r.Nodes[name].counts()
+	send = outdated || had == nil || had.Process != l.process || granted > 0 ||
+		had.used() != r.Nodes[name].used() || had.counts() != r.Nodes[name].counts()
 	return granted, send
 }
 

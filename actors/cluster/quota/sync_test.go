@@ -496,6 +496,14 @@ func TestWhatIsWritten(t *testing.T) {
 	f("a lease", 2, 100, false)
 	f("nothing new again", 2, 100, false)
 
+	// A record older than what was seen is written: a copy is behind, or the stream made anew.
+	s := l.session(cell, tallyOf(0, 0))
+	s.revision = 9
+	f("a stream made anew", 3, 100, false)
+	if s.revision != 3 {
+		t.Errorf("change %d was seen; want 3", s.revision)
+	}
+
 	// With what this node adds, the record is larger than a message may be.
 	large := &record{Nodes: map[string]*part{"c": {Process: strings.Repeat("x", 1<<20-300)}}}
 	if _, err := l.bucket.Create(t.Context(), keyOf(8, testMonth), encode(t, large)); err != nil {
@@ -503,5 +511,5 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 	cell, l.process = accounts.NewCell(8, "large", 0, cell.Terms()), strings.Repeat("y", 500)
 	l.Allow(cell, tallyOf(0, 0))
-	f("a record that is too large", 3, 0, true)
+	f("a record that is too large", 4, 0, true)
 }
