@@ -84,6 +84,20 @@ func (v *View) keepPinned(prev *View) {
 	v.older = append(v.older, prev.shared)
 }
 
+// KeepPins has v, which was opened anew, keep what an earlier view of its chain keeps for
+// pins: its own, if it is of the same generation, and those of generations before. It must
+// be called before others see v.
+func (v *View) KeepPins(earlier *View) {
+	if earlier.Generation != v.Generation {
+		v.keepPinned(earlier)
+		return
+	}
+
+	confirmed := v.Confirmed()
+	v.shared, v.older = earlier.shared, earlier.older
+	v.Confirm(confirmed)
+}
+
 // hasQuarantined reports whether a pool of the view is quarantined. Before the
 // columns are there it looks at every pool.
 func (v *View) hasQuarantined() bool {

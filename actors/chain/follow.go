@@ -80,17 +80,6 @@ func Await(cfg Config, store *storage.Store, board *rankings.Board) *Chain {
 	return c
 }
 
-// showStored puts the view of stored data on the board, without its records. A node that
-// stops to write a chain goes on to serve the view that it has, if it is the same one.
-func (c *Chain) showStored(view *rankings.View) {
-	if on, ok := c.board.Load().Chain(c.ID()); ok && c.following && on.View != nil &&
-		on.View.Generation == view.Generation && on.View.Warm() {
-		c.view = on.View
-		return
-	}
-	c.board.Publish(view)
-}
-
 // Following reports whether another node writes the chain.
 func (c *Chain) Following() bool { return c.following }
 
@@ -197,7 +186,7 @@ func (c *Chain) Promote(pause func()) error {
 	}
 
 	c.following, c.replica = false, nil
-	c.status.Role = rankings.Writer
+	c.forgetWriter()
 	c.generation = c.store.LastGeneration(c.ID())
 	if cut == nil {
 		c.beginAnew()
@@ -210,6 +199,15 @@ func (c *Chain) Promote(pause func()) error {
 	c.confirmed = confirmation{}
 	c.publishStatus()
 	return nil
+}
+
+// forgetWriter drops what the writer before this node told of itself: its feed's failures,
+// and why it stopped.
+func (c *Chain) forgetWriter() {
+	s := &c.status
+	s.Role = rankings.Writer
+	s.Stopped, s.StopReason, s.FailingSince, s.FeedError = false, "", 0, ""
+	s.ETASeconds, s.Progress = 0, nil
 }
 
 // continueFrom makes the ledger that continues from st, all of which is in memory.

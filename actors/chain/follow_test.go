@@ -424,6 +424,34 @@ func TestFollowerShowsItsState(t *testing.T) {
 	}
 }
 
+// A node that takes over does not go on to say what its predecessor said of itself.
+func TestPromotionForgetsTheWriter(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	status := &writer.chain.status
+	status.FailingSince, status.FeedError, status.ETASeconds = 7, "no provider answers", 9
+	status.Progress = &rankings.Progress{}
+	writer.chain.Stop(errors.New("a reorganisation is too deep"))
+	text, err := writer.chain.Beat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.chain.Hear(text); err != nil {
+		t.Fatal(err)
+	}
+	if said := follower.status(); !said.Stopped || said.FeedError == "" {
+		t.Errorf("a follower of it says %+v", said)
+	}
+
+	follower.promote()
+	said := follower.status()
+	if said.Stopped || said.StopReason != "" || said.FailingSince != 0 || said.FeedError != "" ||
+		said.ETASeconds != 0 || said.Progress != nil || said.Role != rankings.Writer {
+		t.Errorf("after its promotion it says %+v", said)
+	}
+}
+
 // A chain that this node has nothing of is taken from the cluster first, and says so.
 func TestAwait(t *testing.T) {
 	_, _, follower := newShared(t)

@@ -45,13 +45,30 @@ func (c *Chain) open() error {
 			c.Log.Error("stored generation is damaged and will be built anew", "chain", c.ID(), "error", err)
 		} else {
 			view.Confirm(c.believeStored(kept.Confirmed))
-			c.view = view
 			c.showStored(view)
 		}
 	}
 
 	c.publishStatus()
 	return nil
+}
+
+// showStored puts the view of stored data on the board, without its records. Of a chain that
+// is opened again it keeps what is pinned of the view that is there. A node that stops to
+// write a chain goes on to serve that one, if it is the same.
+func (c *Chain) showStored(view *rankings.View) {
+	on, ok := c.board.Load().Chain(c.ID())
+	there := ok && on.View != nil
+	if there && c.following && on.View.Generation == view.Generation && on.View.Warm() {
+		c.view = on.View
+		return
+	}
+
+	if there {
+		view.KeepPins(on.View)
+	}
+	c.view = view
+	c.board.Publish(view)
 }
 
 // Rebuild drops the damaged data of a chain and opens it empty.

@@ -13,6 +13,7 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/archive"
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -42,6 +43,36 @@ func TestRepairEnds(t *testing.T) {
 	f("lost", 9, 10, "")
 	f("damaged", 0, 1, "")
 	f("", 0, 1, "")
+}
+
+// A chain that is opened again, as after a fault, keeps what readers have pinned.
+func TestReopenedChainKeepsPins(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	pinned := s.chain.view
+	pinned.Pin()
+	var err error
+	if s.chain, err = Open(s.chain.Config, s.store, s.board); err != nil {
+		t.Fatal(err)
+	}
+	s.load()
+	for range 4 {
+		s.turn(time.Hour)
+	}
+
+	search, err := rankings.SearchPositions([]*rankings.View{pinned}, &ranked[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := search.Page(s.store, 0, 20); err != nil || len(page.Rows) == 0 {
+		t.Errorf("a pinned page after generation %d: %+v, %v", s.chain.generation, page, err)
+	}
+	pinned.Unpin()
+	s.turn(time.Hour)
+	s.turn(time.Hour)
+	if _, err := search.Page(s.store, 0, 20); !errors.Is(err, block.ErrLeafGone) {
+		t.Errorf("a page that is pinned no longer: %v", err)
+	}
 }
 
 // A stored time is believed unless it is yet to come.
