@@ -136,7 +136,11 @@ func canonicalHost(host string) (string, error) {
 	}
 
 	if plainHost(host) {
-		return strings.ToLower(host), nil
+		host = strings.ToLower(host)
+		if addr, err := netip.ParseAddr(host); endsInNumber(host) && (err != nil || !addr.Is4()) {
+			return "", fmt.Errorf("host %q ends in a number and is not an IPv4 address", host)
+		}
+		return host, nil
 	}
 
 	ascii, err := idna.Lookup.ToASCII(host)
@@ -144,6 +148,16 @@ func canonicalHost(host string) (string, error) {
 		return "", fmt.Errorf("host %q is not a host name", host)
 	}
 	return ascii, nil
+}
+
+// endsInNumber reports whether browsers take a host for an IPv4 address, also for one that they
+// write differently, as 127.1 or 0x7f.1.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
 }
 
 // plainHost reports whether a host consists of ASCII labels without punycode.

@@ -30,6 +30,9 @@ func TestCanonicalOrigin(t *testing.T) {
 	f("https://BÜCHER.example:8443", "https://xn--bcher-kva.example:8443")
 	f("https://xn--bcher-kva.example", "https://xn--bcher-kva.example")
 	f("my_app.example.com", "https://my_app.example.com")
+	f("http://0x7f.1.example", "http://0x7f.1.example")
+	f("http://127.example", "http://127.example")
+	f("https://1e3", "https://1e3")
 }
 
 func TestRefusedOrigin(t *testing.T) {
@@ -75,6 +78,9 @@ func TestRefusedOrigin(t *testing.T) {
 	f("https://[::1:80", address)
 	f("https://[1.2.3.4]", address)
 	f("https://[fe80::1%25eth0]", address)
+	for _, host := range []string{"256.1.1.1", "1.2.3", "127.1", "010.0.0.1", "5", "0x7f.1", "0X7F000001", "0x", "a.7"} {
+		f("https://"+host, "ends in a number and is not an IPv4 address")
+	}
 	f("https://xn--\xff.example", "it is not UTF-8")
 	f("https://a.example\\@b.example", path)
 	f("https://:80", `host "" is not a host name`)
@@ -130,7 +136,7 @@ func TestOriginBounds(t *testing.T) {
 		}
 	}
 
-	f("https://abcxyz-_-abcxyz.az.09", true)
+	f("https://abcxyz-_-abcxyz.az.09a", true)
 	f("https://a-", false)
 	f("https://-a", false)
 	f("https://a_", false)
