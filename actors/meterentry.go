@@ -15,6 +15,7 @@ type entry struct {
 	queued bool          // on Meter.queue
 	idle   bool          // its lease is being given back
 	waits  bool          // units were asked for, and there are none to spend until they come
+	free   bool          // it had no quota when the batch was made, and so has no lease
 }
 
 // entryMonth is a month of an entry: as stored, and as it will be after the batch
@@ -29,6 +30,14 @@ type entryMonth struct {
 func (em *entryMonth) written() *storage.AccountMonth { return &em.rows[em.stored] }
 
 func (em *entryMonth) next() *storage.AccountMonth { return &em.rows[em.stored^1] }
+
+// lease is what the cell may spend of a month as stored.
+func (e *entry) lease(m accounts.Month) int64 {
+	if e.free {
+		return accounts.NoLease
+	}
+	return e.of(m).written().Lease
+}
 
 func (e *entry) of(m accounts.Month) *entryMonth { return &e.months[m&1] }
 
@@ -54,7 +63,7 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 	// Limit the cell first and read it then, before the store gives a lease back: see
 	// Meter.
 	limited, lease := e.cell.Terms().Plan.MonthlyUnits > 0, int64(0)
-	e.waits = false
+	e.waits, e.free = false, !limited
 	switch {
 	case limited && e.idle:
 		e.cell.Shut(this)

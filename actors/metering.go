@@ -305,7 +305,7 @@ func (m *Meter) openLeases(part []*entry) {
 		if e.idle {
 			e.leased = false
 		} else {
-			e.cell.Open(this, e.of(this).written().Lease)
+			e.cell.Open(this, e.lease(this))
 		}
 		e.queued = false
 		if !e.waits {

@@ -427,6 +427,18 @@ func TestPlanChange(t *testing.T) {
 	if got := r.usage("acme").UnitsUsed; got != 2002 {
 		t.Errorf("units used = %d; want 2002", got)
 	}
+
+	// The first request under a quota may come before metering knows of it: it waits.
+	if _, err := r.reg.SetPlan("acme", "free"); err != nil {
+		t.Fatal(err)
+	}
+	first := r.reg.Book().Admit(k, r.now)
+	if v := r.reg.Book().Reserve(&first, 1); v != accounts.Unleased {
+		t.Errorf("at once on plan free: %d; want Unleased", v)
+	}
+	if v := r.spend(k, 1, 1); v != accounts.Granted {
+		t.Errorf("on plan free, after waiting: %d", v)
+	}
 	r.check()
 }
 

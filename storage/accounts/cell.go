@@ -166,7 +166,7 @@ func (c *Cell) Reserved(m Month) int64 {
 // Lease returns the current lease of the month.
 func (c *Cell) Lease(m Month) int64 { return c.slot(m).lease.Load() }
 
-// Open allows reservations up to a durable lease (meter).
+// Open allows reservations up to a durable lease, or NoLease (meter).
 func (c *Cell) Open(m Month, lease int64) { c.slot(m).open(lease) }
 
 // Lower reduces the lease (meter). The units spent may already exceed it, but will

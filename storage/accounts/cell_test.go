@@ -117,6 +117,9 @@ func TestVerdicts(t *testing.T) {
 	b.Settle(&held[0], RoutePools, 0) // 50 units back
 	left(90)
 	b.Settle(&held[1], RoutePools, 10)
+	k.Cell.Open(testMonth, NoLease)
+	f(1, Unleased)
+	f(91, OverQuota)
 	k.Cell.Shut(testMonth)
 	f(1, Unleased)
 	f(91, OverQuota)

@@ -43,6 +43,10 @@ func (t *Tally) Billed() (units int64) {
 // while no request is running.
 func (t *Tally) Reserved() int64 { return max(t.Lease-t.Billed(), 0) }
 
+// NoLease is the lease of a month that was opened without a quota. An account that gets one
+// later waits for its first lease.
+const NoLease = -1
+
 // slot holds the units of one month of a cell. doc.go shows the layout of word.
 type slot struct {
 	word  atomic.Uint64
@@ -89,8 +93,13 @@ func (s *slot) reserve(m Month, quota, units int64) Verdict {
 		if w&openBit == 0 {
 			return Unleased
 		}
-		if quota > 0 && spentOf(w)+units > s.lease.Load() {
-			return Exhausted
+		if quota > 0 {
+			switch lease := s.lease.Load(); {
+			case lease == NoLease:
+				return Unleased
+			case spentOf(w)+units > lease:
+				return Exhausted
+			}
 		}
 
 		if s.word.CompareAndSwap(w, w+uint64(units)) {
