@@ -22,6 +22,7 @@ type framer struct {
 	line        []byte // an unfinished line, as far as it came
 	headBytes   int    // bytes of the head so far
 	skippedLine bool   // the empty line before a request was seen
+	isHead      bool   // the newest request line is of a HEAD
 
 	hasLength, hasEncoding, hasBody bool // what the headers announce
 	bodyBytes                       int  // that have passed
@@ -80,6 +81,9 @@ func (f *framer) scan(p []byte) (n int, refused *render.Error) {
 // checkUnfinished refuses an unfinished line that is already too long.
 func (f *framer) checkUnfinished() *render.Error {
 	const version = len(" HTTP/1.1\r") // the line may already include it
+	if f.state == frameStart {
+		f.isHead = bytes.HasPrefix(f.line, headMethod)
+	}
 	switch {
 	case f.state == frameStart && targetBytes(f.line) > maxTarget+version:
 		return errLongTarget
@@ -118,6 +122,7 @@ func (f *framer) checkRequestLine(line []byte) *render.Error {
 		return nil
 	}
 
+	f.isHead = bytes.HasPrefix(line, headMethod)
 	target, _, _ := bytes.Cut(line[len(line)-targetBytes(line):], space)
 	if len(target) > maxTarget {
 		return errLongTarget
@@ -159,7 +164,7 @@ func (f *framer) endHead() *render.Error {
 	if f.hasLength && f.hasEncoding {
 		return errTwoLengths
 	}
-	next := framer{line: f.line[:0]}
+	next := framer{line: f.line[:0], isHead: f.isHead}
 	if f.hasBody {
 		next.state = frameBody
 	}
@@ -169,6 +174,7 @@ func (f *framer) endHead() *render.Error {
 
 var (
 	space, colon   = []byte{' '}, []byte{':'}
+	headMethod     = []byte("HEAD ")
 	lengthHeader   = []byte("Content-Length")
 	encodingHeader = []byte("Transfer-Encoding")
 	expectHeader   = []byte("Expect")

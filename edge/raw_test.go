@@ -14,7 +14,7 @@ import (
 )
 
 // TestRaw sends malformed requests. Each gets one error in JSON and an id, the connection
-// is closed, and nothing is logged.
+// is closed, and nothing is logged. A HEAD gets the same without the body.
 func TestRaw(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
@@ -26,6 +26,16 @@ func TestRaw(t *testing.T) {
 			!strings.HasPrefix(a.body, `{"error":"`) || a.header.Get("Content-Type") != "application/json" ||
 			a.header.Get("X-Request-Id") == "" {
 			t.Errorf("%.100q: got %d closed=%v %v %s; want %d %q", request, a.code, closed, a.header, a.body, code, want)
+		}
+
+		rest, isGet := strings.CutPrefix(request, "GET /")
+		if !isGet || code == 405 {
+			return
+		}
+		head := s.sendAndRead("HEAD /" + rest)
+		if !strings.HasPrefix(head, "HTTP/1.1 "+strconv.Itoa(code)) || !strings.HasSuffix(head, "\r\n\r\n") ||
+			!strings.Contains(head, "\r\nContent-Length: "+strconv.Itoa(len(a.body))+"\r\n") {
+			t.Errorf("%.100q as HEAD: got %q", request, head)
 		}
 	}
 
@@ -57,9 +67,10 @@ func TestRaw(t *testing.T) {
 	f(line+"X-A\t: one\r\n\r\n", 400, "not well-formed")
 	f("GET http://other.example.com/v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "differs from the Host header")
 	f("GET ftp:v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "")
-	for _, code := range []string{"413", "431"} { // which fasthttp refuses
-		if got := s.metric(`tidemark_edge_request_seconds_count{route="none",status="` + code + `"}`); got != "1" {
-			t.Errorf("%s answers with %s are counted; want 1", got, code)
+	f("GET /"+strings.Repeat("a", maxTarget)+" HTTP/1.1\r\n"+host+"\r\n", 414, "target is too long")
+	for code, want := range map[string]string{"413": "1", "431": "2"} { // which fasthttp refuses
+		if got := s.metric(`tidemark_edge_request_seconds_count{route="none",status="` + code + `"}`); got != want {
+			t.Errorf("%s answers with %s are counted; want %s", got, code, want)
 		}
 	}
 	if log := s.log.String(); strings.Contains(log, s.key) || log != "" {

@@ -292,6 +292,21 @@ func (f *front) send(method, request string) (a answer, closed bool) {
 	return answer{res.StatusCode, res.Header, string(body), res.Trailer}, !(errors.As(err, &network) && network.Timeout())
 }
 
+// sendAndRead sends a request, and returns all that comes until the connection is closed.
+func (f *front) sendAndRead(request string) string {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.addr)
+	must(err)
+	defer c.Close()
+
+	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+	_, err = io.WriteString(c, request)
+	must(err)
+	all, err := io.ReadAll(c)
+	must(err)
+	return string(all)
+}
+
 // decoded reads a body as JSON.
 func (a answer) decoded(t *testing.T) map[string]any {
 	t.Helper()

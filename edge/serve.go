@@ -272,6 +272,7 @@ func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	limitSending(ctx, time.Now())
 	if c, ok := ctx.Conn().(*conn); ok {
 		c.lingers.Store(true)
+		ctx.Response.SkipBody = c.framer.isHead // fasthttp forgets the method
 	}
 	e := errorOfParse(err)
 	s.metrics.observe(routeNone, e.Code, 0)

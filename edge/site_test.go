@@ -50,6 +50,12 @@ func TestSite(t *testing.T) {
 	f("/llms.txt", "text/plain; charset=utf-8", "# Tidemark")
 	f("/favicon.svg", "image/svg+xml", "<svg")
 
+	for _, path := range []string{"//", "//?x=1", "/ui//", "/ui/%2F"} {
+		if a := s.get(path, browser); a.code != 404 || a.header.Get("Content-Type") != contentJSON {
+			t.Errorf("%s: got %d %s; want 404", path, a.code, a.header.Get("Content-Type"))
+		}
+	}
+
 	// The API stays what it is to a browser too.
 	f("/v1/chains", contentJSON, `[{"chainId":1`, browser)
 	f("/openapi.json", contentJSON, "{")

@@ -134,9 +134,16 @@ func newFile(name string, body []byte) (*File, error) {
 	return f, nil
 }
 
-// Find returns the file that a path names, or nil. A trailing slash is the
-// same path. Every path below /ui is the dashboard, which reads the rest.
+// Find returns the file that a path names, or nil. A trailing slash is the same path; one
+// with an empty segment or an escaped slash names nothing. Every path below /ui is the
+// dashboard, which reads the rest.
 func (s *Site) Find(name []byte) *File {
+	for _, never := range []string{"//", "%2F", "%2f"} {
+		if bytes.Contains(name, []byte(never)) {
+			return nil
+		}
+	}
+
 	if len(name) > 1 {
 		name = bytes.TrimSuffix(name, []byte{'/'})
 	}

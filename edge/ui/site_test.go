@@ -37,7 +37,8 @@ func TestFind(t *testing.T) {
 	f("/docs/paging.md", "text/markdown; charset=utf-8", "no-cache", false)
 	f("/llms.txt", "text/plain; charset=utf-8", "no-cache", false)
 	f("/favicon.svg", "image/svg+xml", "no-cache", false)
-	for _, path := range []string{"", "/uis", "/docs/none", "/index.html", "/ui.html", "/dist/ui.html", "/assets", "/assets/../ui"} {
+	for _, path := range []string{"", "/uis", "/docs/none", "/index.html", "/ui.html", "/dist/ui.html", "/assets", "/assets/../ui",
+		"//", "///", "/ui//", "/ui//pools", "/ui/%2F", "/ui/%2fpools", "/docs//"} {
 		if s.Find([]byte(path)) != nil {
 			t.Errorf("%s is found", path)
 		}
