@@ -9,7 +9,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -47,12 +50,15 @@ func adminClient(dir string) *client {
 
 // do sends a request, with body as JSON unless it is nil, and returns the
 // answer. What the node refuses is an error with the node's message.
-func (c *client) do(method, path string, body any) ([]byte, error) {
+func (c *client) do(method, at string, body any) ([]byte, error) {
+	if err := checkNames(at); err != nil {
+		return nil, err
+	}
 	sent, err := json.Marshal(body)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: cannot encode %T: %v", body, err))
 	}
-	q, err := http.NewRequest(method, "http://admin"+path, bytes.NewReader(sent))
+	q, err := http.NewRequest(method, "http://admin"+at, bytes.NewReader(sent))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +82,19 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 		return nil, fmt.Errorf("the node on %s answered %s", c.dir, r.Status)
 	}
 	return nil, errors.New(refusal.Error)
+}
+
+// checkNames refuses a path with a name that a server would leave out of it, such as that of a
+// variable of the shell which is not set.
+func checkNames(at string) error {
+	at, _, _ = strings.Cut(at, "?")
+	for segment := range strings.SplitSeq(at[1:], "/") {
+		name, err := url.PathUnescape(segment)
+		if err != nil || path.Clean("/"+name) == "/" {
+			return fmt.Errorf("%q is no name of an account or a key", name)
+		}
+	}
+	return nil
 }
 
 // errUnasked says why the node on a directory could not be asked, and what to do.

@@ -78,7 +78,7 @@ func writeCluster(w io.Writer, c *cluster.Cluster) {
 		fmt.Fprintf(w, "  %s     nats://%s, monitoring http://%s\n", s.Name, s.Client, s.Monitoring)
 	}
 	fmt.Fprintf(w, "  data       %s\n\nAPI key of the account demo, shown this once: %s\n\n", c.Dir, c.Key)
-	fmt.Fprintf(w, "  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\nCtrl-C ends all of it.\n", c.Key, c.URL)
+	fmt.Fprintf(w, "  %s\n\nCtrl-C ends all of it.\n", curlOf(c.URL, c.Key))
 }
 
 // BenchFollowCmd measures a cluster.

@@ -173,6 +173,8 @@ func TestConfigRefuses(t *testing.T) {
 	f("feed = \"tape\"", `feed is "tape"; allowed are sim, rpc`)
 	f("feed = \"rpc\"", "chain 1 is enabled and has no node to read from")
 	f("a = [", "tidemark.toml:1:")
+	f("drain = \"0s\"\ndrain = \"1s\"", "tidemark.toml:2: drain is given twice")
+	f("\xff\xfe", "tidemark.toml is not a text in UTF-8")
 
 	// Numbers that TOML cannot hold, and what is no number at all, name their key too.
 	const huge = "99999999999999999999"

@@ -50,8 +50,11 @@ func errSyntax(path string, err error) error {
 	}
 
 	message := syntax.Message
+	if strings.Contains(message, "already been defined") {
+		message = syntax.LastKey + " is given twice"
+	}
 	for _, s := range knownKeys() {
-		if s.name == syntax.LastKey {
+		if s.name == syntax.LastKey && message == syntax.Message {
 			message = fmt.Sprintf("%s: %s; %s", s.name, message, s.allowed())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
@@ -122,6 +123,10 @@ func (l *loaded) readFile(path string) {
 		return
 	}
 
+	if !utf8.Valid(text) {
+		l.refuse(fmt.Errorf("%s is not a text in UTF-8", path))
+		return
+	}
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
 		l.refuse(errSyntax(path, err))

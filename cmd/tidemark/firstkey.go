@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -31,6 +32,15 @@ func (n *node) makeFirstAccount() error {
 	return nil
 }
 
+// curlOf is a command that asks the API at an address for a row.
+func curlOf(address, key string) string {
+	socket := ""
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		address, socket = "http://localhost", fmt.Sprintf("--unix-socket %q ", path)
+	}
+	return fmt.Sprintf(`curl %s-H "KC-APIKey: %s" "%s/v1/positions?limit=1"`, socket, key, address)
+}
+
 // isLocal tells whether only this machine can connect to an address.
 func isLocal(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
@@ -44,7 +54,7 @@ func (n *node) keyAdvice() string {
 		key, err := n.registry.IssueDemoKey()
 		if err == nil {
 			return fmt.Sprintf("\nAPI key of the account %s, shown this once: %s\n\n"+
-				"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", registry.Demo, key, key, n.url)
+				"  %s\n\n", registry.Demo, key, curlOf(n.url, key))
 		}
 		n.log.Error("cannot issue the first key", "account", registry.Demo, "error", err)
 	}

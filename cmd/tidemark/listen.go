@@ -139,19 +139,20 @@ func (c *certificate) watch(ctx context.Context) {
 	}
 }
 
-// renew reads the pair again if a file changed.
-func (c *certificate) renew() {
+// renew reads the pair again if a file changed, and reports whether another one is in use.
+func (c *certificate) renew() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if times, err := c.times(); err == nil && times == c.changed {
-		return
+		return false
 	}
 
 	if err := c.read(); err != nil {
 		c.log.Warn("the certificate changed and cannot be used; the old one stays in use", "error", err)
-		return
+		return false
 	}
 	c.log.Info("a new certificate is in use", "file", c.Cert)
+	return true
 }
 
 // listener speaks TLS on l.

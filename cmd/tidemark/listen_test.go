@@ -117,10 +117,14 @@ func TestCertificateIsRenewed(t *testing.T) {
 	if err := os.WriteFile(files.Cert, []byte("-----BEGIN"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.renew()
+	if c.renew() {
+		t.Error("half a file is taken for a certificate")
+	}
 	presented("old.example")
 
 	writePair(t, files, "new.example")
-	c.renew()
+	if !c.renew() || c.renew() {
+		t.Error("a new certificate is to be taken up once")
+	}
 	presented("new.example")
 }

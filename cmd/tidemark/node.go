@@ -62,6 +62,7 @@ type node struct {
 	printsKey bool              // the banner issues the first key
 	url       string            // of the API
 	inForce   map[string]string // values of the settings
+	reloads   int               // of the configuration, so far
 }
 
 // start starts every part, until ctx ends. What it has started stays in parts, also when a

@@ -62,6 +62,40 @@ func TestKeyAdvice(t *testing.T) {
 	}
 }
 
+// The command of the banner is one that curl takes.
+func TestCurlOf(t *testing.T) {
+	f := func(address, want string) {
+		t.Helper()
+		if got := curlOf(address, "tm"); got != want {
+			t.Errorf("%s: %s; want %s", address, got, want)
+		}
+	}
+	f("https://a.example:8443", `curl -H "KC-APIKey: tm" "https://a.example:8443/v1/positions?limit=1"`)
+	f("unix:/run/a b.sock",
+		`curl --unix-socket "/run/a b.sock" -H "KC-APIKey: tm" "http://localhost/v1/positions?limit=1"`)
+}
+
+// A name that a server would leave out of a path is refused before it is asked.
+func TestCheckNames(t *testing.T) {
+	f := func(name string, ok bool) {
+		t.Helper()
+		if err := checkNames(accountPath(name) + "/plan?month="); (err == nil) != ok {
+			t.Errorf("account %q: %v", name, err)
+		}
+	}
+
+	f("acme", true)
+	f("a/b", true)
+	f("a.b", true)
+	f("...", true)
+	for _, name := range []string{"", ".", "..", "/", "./", "../.."} {
+		f(name, false)
+	}
+	if err := checkNames("/accounts/"); err == nil || err.Error() != `"" is no name of an account or a key` {
+		t.Errorf("an empty name: %v", err)
+	}
+}
+
 // A part in the background ends when the node stops, which waits for it.
 func TestBackgroundEnds(t *testing.T) {
 	n, ended := emptyNode(t), false

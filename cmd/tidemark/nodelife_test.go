@@ -95,7 +95,7 @@ func TestLifeOfANode(t *testing.T) {
 	n.reloadConfig()
 	for _, want := range []string{
 		`changed="limits.total-cap 60 (was 50)"`, "setting=metering.flush", "was not reloaded; the one in force stays",
-		"total-cap is 0; allowed is 1 to 10000000", "the one in force stays\" file=" + path,
+		"total-cap is 0; allowed is 1 to 10000000", "the one in force stays\" reload=2 file=" + path,
 	} {
 		if !strings.Contains(logs.String(), want) {
 			t.Errorf("it logs no %q", want)

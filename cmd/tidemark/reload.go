@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -45,12 +46,14 @@ func (l *loaded) values() map[string]string {
 // reloadConfig loads the configuration again and puts in force what can change
 // while the node runs. A mistake anywhere changes nothing.
 func (n *node) reloadConfig() {
+	n.reloads++
+	log := n.log.With("reload", n.reloads) // no line is taken for a repeated one
 	fresh, err := n.reload()
 	if err == nil && n.replacesPlans(fresh) {
 		err = n.registry.ReplacePlans(fresh.Plans)
 	}
 	if err != nil {
-		n.log.Error("the configuration was not reloaded; the one in force stays",
+		log.Error("the configuration was not reloaded; the one in force stays",
 			"file", cmp.Or(n.file, "none"), "error", err)
 		n.metrics.refused.Inc()
 		return
@@ -62,11 +65,12 @@ func (n *node) reloadConfig() {
 	})
 	setLevel(&n.level, fresh.Log.Level)
 	n.Drain = fresh.Drain
-	if n.certificate != nil {
-		n.certificate.renew()
+	var changed []string
+	if n.certificate != nil && n.certificate.renew() {
+		changed = append(changed, "the certificate")
 	}
 	n.metrics.reloaded.Inc()
-	n.logChanges(fresh.values())
+	n.logChanges(log, fresh.values(), changed)
 }
 
 // replacesPlans reports whether a reload puts its plans in force. In a cluster another node
@@ -76,16 +80,15 @@ func (n *node) replacesPlans(fresh *loaded) bool {
 	return n.cluster == nil || fresh.values()["plans"] != n.inForce["plans"]
 }
 
-// logChanges tells what a reload has changed and what needs a restart, and notes
-// the values that are in force now.
-func (n *node) logChanges(fresh map[string]string) {
-	var changed []string
+// logChanges tells what a reload has changed, with what has changed already, and what needs a
+// restart, and notes the values that are in force now.
+func (n *node) logChanges(log *slog.Logger, fresh map[string]string, changed []string) {
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
 		before, after := n.inForce[name], fresh[name]
 		switch {
 		case before == after:
 		case !slices.Contains(changeable, name):
-			n.log.Warn("a changed setting needs a restart; the old value stays in force",
+			log.Warn("a changed setting needs a restart; the old value stays in force",
 				"setting", name, "inForce", oneLine(before), "configured", oneLine(after))
 		case name == "plans":
 			changed = append(changed, name)
@@ -97,11 +100,11 @@ func (n *node) logChanges(fresh map[string]string) {
 	}
 	for name := range n.inForce {
 		if _, ok := fresh[name]; !ok {
-			n.log.Warn("a chain that is no longer configured runs until a restart", "setting", name)
+			log.Warn("a chain that is no longer configured runs until a restart", "setting", name)
 		}
 	}
 
-	n.log.Info("configuration reloaded", "file", cmp.Or(n.file, "none"),
+	log.Info("configuration reloaded", "file", cmp.Or(n.file, "none"),
 		"changed", cmp.Or(strings.Join(changed, ", "), "nothing"))
 }
 

@@ -83,7 +83,9 @@ func TestReload(t *testing.T) {
 
 	// A bad file changes nothing, whatever else it says.
 	write("[limits]\ntotal-cap = 70\nfreshness = 5\n[[plans]]\nid = \"free\"\nmonthly-units = 3000\n")
-	reload("was not reloaded; the one in force stays", "tidemark.toml:3: limits.freshness is 5")
+	for range 2 { // the same mistake again is told again
+		reload("was not reloaded; the one in force stays", "tidemark.toml:3: limits.freshness is 5")
+	}
 	f(2000, "60")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -185,6 +187,9 @@ func TestReloadCertificate(t *testing.T) {
 	if got := presented(); got != "new.example" {
 		t.Errorf("after SIGHUP the certificate is of %s", got)
 	}
+	if text := n.logs.String(); !strings.Contains(text, `"changed":"the certificate"`) {
+		t.Errorf("the reload says %s", text)
+	}
 }
 
 // A changed chain is told as a change of that chain alone.
@@ -224,7 +229,7 @@ func TestChangesAreToldOnce(t *testing.T) {
 	f := func(fresh map[string]string, want ...string) {
 		t.Helper()
 		logs.Reset()
-		n.logChanges(fresh)
+		n.logChanges(n.log, fresh, nil)
 		for _, text := range want {
 			if !strings.Contains(logs.String(), text) {
 				t.Errorf("%v: logged\n%s\nwant %q", fresh, &logs, text)
