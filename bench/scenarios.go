@@ -189,12 +189,9 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 // request of every account waits for units, which is over by then.
 const rateWarmup = 2 * time.Second
 
-// tailRounds is in how many rounds the hot page is asked for at a rate, at most, each as long
-// as tailGenerations of every chain take.
-const (
-	tailRounds      = 3
-	tailGenerations = 3
-)
+// tailRounds is in how many rounds the hot page is asked for at a rate, at most. Each is as long
+// as it takes every chain to publish a generation.
+const tailRounds = 3
 
 // askHotAtRate asks for the hot page at the scenario's rate, and tells what made answers late.
 // Beside refreshes the rate is that of the scenario without: a capacity measured beside them
@@ -202,8 +199,7 @@ const (
 func askHotAtRate(ctx context.Context, s *suite, out *report.Scenario) error {
 	before := s.readDelays()
 	r, err := s.askInRounds(ctx, out, min(tailRounds, s.Rounds), load.Config{
-		Mix: hotPage(s.target), Rate: out.Rate, Length: max(s.Length, tailGenerations*s.Refresh),
-		Warmup: rateWarmup,
+		Mix: hotPage(s.target), Rate: out.Rate, Length: max(s.Length, s.Refresh), Warmup: rateWarmup,
 	})
 	if err != nil {
 		return err
