@@ -121,8 +121,10 @@ func (l *Ledger) Allow(c *accounts.Cell, t *accounts.Tally) (allowance int64, wa
 		s.asks = true
 		l.enqueue(s)
 	}
-	// Nothing comes of what an ousted node asks for: to try again at once would be in vain.
-	return s.allowed, (s.asks || l.ousted) && !l.cutOff && s.left() < accounts.MaxUnits
+	// Nothing comes of what an ousted node asks for, or for a damaged record: to try again at
+	// once would be in vain.
+	waits = s.asks || s.damaged || l.ousted
+	return s.allowed, waits && !l.cutOff && s.left() < accounts.MaxUnits
 }
 
 // tellCutOff tells the cell what it may spend while the others cannot be asked.

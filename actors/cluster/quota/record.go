@@ -2,6 +2,7 @@ package quota
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tidemark/storage/accounts"
@@ -36,14 +37,17 @@ func (r *record) usedBut(node string) (units int64) {
 	return units
 }
 
+// errDamaged is the error for a record that is none. It concerns one account.
+var errDamaged = errors.New("cannot read a month's usage")
+
 func decodeRecord(value []byte) (*record, error) {
 	r := &record{Nodes: map[string]*part{}}
 	if err := json.Unmarshal(value, r); err != nil {
-		return nil, fmt.Errorf("cannot read a month's usage: %w", err)
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	for name, p := range r.Nodes {
 		if p == nil || p.Billed < 0 || p.Lease < 0 || p.Lost < 0 {
-			return nil, fmt.Errorf("the usage of node %s is %+v", name, p)
+			return nil, fmt.Errorf("%w: that of node %s is %+v", errDamaged, name, p)
 		}
 	}
 	return r, nil

@@ -39,6 +39,7 @@ type session struct {
 	asks      bool      // a lease is wanted
 	asked     bool      // the request under way is for one
 	changed   bool      // there is something to report
+	damaged   bool      // the bucket has a record that cannot be read
 	busy      bool      // a request to the servers is under way
 	queued    bool      // in Ledger.queue
 	inLine    bool      // in Ledger.reports

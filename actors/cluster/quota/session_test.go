@@ -276,10 +276,9 @@ func TestDecodeRecord(t *testing.T) {
 	f(`{"limit":5,"nodes":{"a":{"process":"p","billed":1,"lease":0,"lost":0}}}`, "")
 	f(`{}`, "")
 	f(`{`, "cannot read a month's usage: ")
-	f(`{"nodes":{"a":null}}`, "the usage of node a is ")
-	f(`{"nodes":{"a":{"billed":-1}}}`, "the usage of node a is ")
-	f(`{"nodes":{"a":{"lease":-1}}}`, "the usage of node a is ")
-	f(`{"nodes":{"a":{"lost":-1}}}`, "the usage of node a is ")
+	for _, p := range []string{"null", `{"billed":-1}`, `{"lease":-1}`, `{"lost":-1}`} {
+		f(`{"nodes":{"a":`+p+`}}`, "cannot read a month's usage: that of node a is ")
+	}
 }
 
 // Counts that go through a record are those of routes that this node knows, and their units

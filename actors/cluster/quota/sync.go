@@ -36,6 +36,11 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 		case errors.Is(err, cluster.ErrOutdated):
 			l.metrics.conflicts.Inc()
 			cluster.Pause(ctx, time.Duration(rand.Int64N(int64(conflictPause))))
+		case errors.Is(err, errDamaged):
+			l.metrics.failures.Inc()
+			l.setCutOff(false)
+			l.postpone(s, err)
+			return
 		case ctx.Err() == nil:
 			l.metrics.failures.Inc()
 			l.setCutOff(true)
@@ -137,7 +142,7 @@ func (l *Ledger) finish(s *session, r *record, granted int64) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	asked := s.asked
-	s.busy, s.asked, s.syncedAt = false, false, now
+	s.busy, s.asked, s.damaged, s.syncedAt = false, false, false, now
 	s.asks = s.asks && !asked
 	p := r.Nodes[l.bucket.Node]
 	s.joined = s.joined || !l.ousted
@@ -162,6 +167,22 @@ func (l *Ledger) finish(s *session, r *record, granted int64) {
 	s.cell.SetShare(s.share(r, l.bucket.Node))
 	if asked {
 		l.cfg.Book.RenewLease(s.cell)
+	}
+}
+
+// postpone ends a request for an account whose record cannot be read. Until somebody mends it
+// the account gets no units and nothing is reported. A second later this is tried again, if
+// the account is in use then; the others go on.
+func (l *Ledger) postpone(s *session, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cfg.Log.Error("an account gets no more units: its usage in the NATS servers cannot be read",
+		"account", s.cell.Name, "key", keyOf(s.cell.ID, s.month), "error", err)
+	now := time.Now()
+	s.damaged, s.busy, s.asks, s.asked = true, false, false, false
+	s.refusedAt, s.syncedAt = now, now
+	if s.changed = s.changed && !s.idle; s.changed {
+		l.enqueue(s)
 	}
 }
 

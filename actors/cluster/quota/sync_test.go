@@ -446,6 +446,45 @@ func TestUsageOverNATS(t *testing.T) {
 	}
 }
 
+// A record that cannot be read is of its account alone: the others get units, and so does it
+// once the record is mended.
+func TestDamagedRecord(t *testing.T) {
+	l, cell, _ := connected(t, natstest.Start(t, 1, false), "a")
+	damaged := accounts.NewCell(9, "damaged", 0, cell.Terms())
+	revision, err := l.bucket.Create(t.Context(), keyOf(9, testMonth), []byte("{"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(c *accounts.Cell, allowed int64, waits bool) {
+		t.Helper()
+		l.Allow(c, tallyOf(0, 0))
+		s := l.session(c, tallyOf(0, 0))
+		s.busy = true
+		l.sync(t.Context(), s)
+		if got, w := l.Allow(c, tallyOf(0, 0)); got != allowed || w != waits || s.busy || s.asks || l.cutOff {
+			t.Errorf("%s: %d units, waits %t, cut off %t, %+v; want %d", c.Name, got, w, l.cutOff, *s, allowed)
+		}
+	}
+
+	ask(damaged, 0, true)
+	ask(cell, 100, false)
+	l.Report(damaged, tallyOf(3, 3), false)
+	s := l.session(damaged, tallyOf(3, 3))
+	if l.sync(t.Context(), s); !s.changed || !s.queued {
+		t.Errorf("what is to be reported is forgotten: %+v", *s)
+	}
+	l.Report(damaged, tallyOf(3, 3), true)
+	if l.sync(t.Context(), s); s.changed {
+		t.Errorf("an idle account asks on: %+v", *s)
+	}
+
+	if _, err := l.bucket.Update(t.Context(), keyOf(9, testMonth), encode(t, empty()), revision); err != nil {
+		t.Fatal(err)
+	}
+	s.refusedAt = time.Time{}
+	ask(damaged, 100, false)
+}
+
 // Servers without room refuse a report. Another node was not first: it is not tried again at once.
 func TestServersWithoutRoom(t *testing.T) {
 	servers := natstest.Start(t, 1, false)
