@@ -258,6 +258,11 @@ func TestHalfRate(t *testing.T) {
 			t.Errorf("with the rate of %q it asks %v times a second", sc.RateOf, rate)
 		}
 	}
+
+	s.run.Scenarios = []report.Scenario{{Name: "hot", Node: report.Measure{PerSecond: 900}}}
+	if full, err := s.hotCapacity(t.Context()); err != nil || full != 900 {
+		t.Errorf("the capacity is %v, %v; want that of the hot page", full, err)
+	}
 }
 
 // A run fails by the thresholds that it breaks, in every scenario under load.
