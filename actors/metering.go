@@ -268,7 +268,7 @@ func (m *Meter) stopSpending(full bool) {
 func (m *Meter) keepLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
-		e.cell.Open(this, e.of(this).written().Lease)
+		e.cell.Open(this, e.lease(this))
 	}
 }
 

@@ -3,7 +3,6 @@ package edge
 import (
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +17,8 @@ func TestDrain(t *testing.T) {
 	s := serve(t, nil)
 	f := func(request string, code int, want bool) {
 		t.Helper()
-		c, err := net.Dial("tcp", s.addr)
-		must(err)
+		c := s.dial(request, 200*time.Millisecond)
 		defer c.Close()
-		must(c.SetDeadline(time.Now().Add(200 * time.Millisecond)))
-		_, err = io.WriteString(c, request)
-		must(err)
 
 		text, err := io.ReadAll(c) // ends with the connection, or with the deadline
 		said, closed := strings.Contains(string(text), "\r\nConnection: close\r\n"), err == nil

@@ -271,13 +271,8 @@ func (f *front) sendRaw(request string) (a answer, closed bool) {
 
 func (f *front) send(method, request string) (a answer, closed bool) {
 	f.t.Helper()
-	c, err := net.Dial("tcp", f.addr)
-	must(err)
+	c := f.dial(request, 10*time.Second)
 	defer c.Close()
-
-	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
-	_, err = io.WriteString(c, request)
-	must(err)
 	in := bufio.NewReader(c)
 	res, err := http.ReadResponse(in, &http.Request{Method: method})
 	if err != nil {
@@ -295,16 +290,22 @@ func (f *front) send(method, request string) (a answer, closed bool) {
 // sendAndRead sends a request, and returns all that comes until the connection is closed.
 func (f *front) sendAndRead(request string) string {
 	f.t.Helper()
-	c, err := net.Dial("tcp", f.addr)
-	must(err)
+	c := f.dial(request, 10*time.Second)
 	defer c.Close()
-
-	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
-	_, err = io.WriteString(c, request)
-	must(err)
 	all, err := io.ReadAll(c)
 	must(err)
 	return string(all)
+}
+
+// dial opens a connection that lasts so long, and sends a request.
+func (f *front) dial(request string, lasts time.Duration) net.Conn {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.addr)
+	must(err)
+	must(c.SetDeadline(time.Now().Add(lasts)))
+	_, err = io.WriteString(c, request)
+	must(err)
+	return c
 }
 
 // decoded reads a body as JSON.

@@ -186,6 +186,7 @@ func (c *Chain) Promote(pause func()) error {
 	}
 
 	c.following, c.replica = false, nil
+	c.status.Role = rankings.Writer
 	c.forgetWriter()
 	c.generation = c.store.LastGeneration(c.ID())
 	if cut == nil {
@@ -205,7 +206,6 @@ func (c *Chain) Promote(pause func()) error {
 // and why it stopped.
 func (c *Chain) forgetWriter() {
 	s := &c.status
-	s.Role = rankings.Writer
 	s.Stopped, s.StopReason, s.FailingSince, s.FeedError = false, "", 0, ""
 	s.ETASeconds, s.Progress = 0, nil
 }

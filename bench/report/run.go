@@ -162,12 +162,12 @@ type Scenario struct {
 	What        string   `json:"what"`
 	Connections int      `json:"connections"`
 	Rate        float64  `json:"rate"`   // requests a second of an open loop; 0: closed
-	Rounds      int      `json:"rounds"` // in which the sides took turns
+	Rounds      int      `json:"rounds"` // turns of each side
 	Node        Measure  `json:"node"`
 	Limit       *Measure `json:"limit"`          // null: none
 	Comparison  string   `json:"comparison"`     // what the limit is; empty: the constant handler
 	Peer        string   `json:"peer,omitempty"` // the database that the limit is; empty: none
-	Ratio       float64  `json:"ratio"`          // of throughputs, median of the rounds
+	Ratio       float64  `json:"ratio"`          // of throughputs, median of the turns
 	RatioCPU    float64  `json:"ratioCpu"`       // of the CPU an answer, the limit's by the node's
 	Spread      float64  `json:"spread"`         // half the range in which Ratio is in 95 of 100 cases, by it
 	Other       float64  `json:"other"`          // cores that other processes used meanwhile
@@ -178,7 +178,7 @@ type Scenario struct {
 	Values      []Value  `json:"values"` // what else was measured
 }
 
-// PlusMinus is how well the rounds tell the ratio; one round says nothing of that.
+// PlusMinus is how well the turns tell the ratio; one turn says nothing of that.
 func (s *Scenario) PlusMinus() string {
 	if s.Limit == nil || s.Rounds < 2 {
 		return "-"

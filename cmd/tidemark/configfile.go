@@ -49,12 +49,12 @@ func errSyntax(path string, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 
-	message := syntax.Message
-	if strings.Contains(message, "already been defined") {
-		message = syntax.LastKey + " is given twice"
+	if strings.Contains(syntax.Message, "already been defined") {
+		return fmt.Errorf("%s:%d: %s is given twice", path, syntax.Position.Line, syntax.LastKey)
 	}
+	message := syntax.Message
 	for _, s := range knownKeys() {
-		if s.name == syntax.LastKey && message == syntax.Message {
+		if s.name == syntax.LastKey {
 			message = fmt.Sprintf("%s: %s; %s", s.name, message, s.allowed())
 		}
 	}
