@@ -47,10 +47,19 @@ func (x *openRows) update(st *market.State) {
 }
 
 // makeRoom makes room for the positions that the pools have, and no more: doubled until they
-// fit, the rows would take a third more memory.
+// fit, the rows would take a third more memory. Most pools have one or two, and the garbage
+// collector passes every object in each of its cycles, so that all are in one until a pool
+// has more.
 func (x *openRows) makeRoom(st *market.State) {
+	all := 0
+	for pool := range st.Pools.Len() {
+		all += int(st.Pools.At(pool).OpenPositions)
+	}
+
+	room := make([]uint32, all)
 	for pool := range x.of {
-		x.of[pool] = make([]uint32, 0, st.Pools.At(uint32(pool)).OpenPositions)
+		n := int(st.Pools.At(uint32(pool)).OpenPositions)
+		x.of[pool], room = room[:0:n], room[n:]
 	}
 }
 
