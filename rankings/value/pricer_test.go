@@ -227,8 +227,8 @@ func TestOpenRows(t *testing.T) {
 	const pools = 9
 	st := &market.State{}
 	var places market.Table[market.Pool]
-	for range pools {
-		places.Append(market.Pool{})
+	for i := range uint32(pools) {
+		places.Append(market.Pool{OpenPositions: i % 3}) // room that some outgrow
 	}
 	st.Pools = places.Freeze()
 
