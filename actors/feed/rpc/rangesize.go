@@ -139,6 +139,9 @@ var (
 
 // suggestedRange reads from a refusal how many blocks from the first would be
 // answered: 0 when it does not say. whole tells of a limit for every request.
+//
+// A refusal may also name the size that was asked for, which many nodes count as the last
+// block minus the first. Taken as a limit it would shrink requests by one block at a time.
 func suggestedRange(text string, from, asked uint64) (blocks uint64, whole bool) {
 	for _, m := range hexRange.FindAllStringSubmatch(text, -1) {
 		a, errA := strconv.ParseUint(m[1], 0, 64)
@@ -153,7 +156,7 @@ func suggestedRange(text string, from, asked uint64) (blocks uint64, whole bool)
 		if m[2] != "" {
 			n *= 1000
 		}
-		if err == nil && n > 0 && n < asked && strings.Contains(strings.ToLower(text), "block") {
+		if err == nil && n > 0 && n+1 < asked && strings.Contains(strings.ToLower(text), "block") {
 			return n, true
 		}
 	}

@@ -21,6 +21,8 @@ func TestSuggestedRange(t *testing.T) {
 	f("Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range.",
 		5, 2000, 10, true)
 	f("range 1000000 exceeds limit of 10000 blocks", 1, 1_000_000, 10000, true)
+	f("block range is too large, range: 1999, max: 7", 1, 2000, 7, true)
+	f("block range 1999 is too large", 1, 2000, 0, false)
 	f("query returned more than 10000 results. Try with this block range [0x1, 0x64].", 1, 2000, 100, false)
 	f("query returned more than 10000 results. Try with this block range [0x2, 0x64].", 1, 2000, 0, false)
 	f("this block range should work: [0x64, 0x257]", 100, 501, 500, false)
