@@ -29,11 +29,14 @@ const (
 	sparePart = 8
 	// After a refusal the pace is multiplied by cut, at most once in growEvery. After
 	// every growEvery without one it is multiplied by growth, or by creep when it is
-	// near the pace that was refused last, since each refusal costs a pause.
+	// near the pace that was refused last, since each refusal costs a pause. Above
+	// pastLast that pace is none to be careful of: the provider refused for another reason,
+	// such as a spell in which it answered nobody.
 	cut       = 0.85
 	growth    = 1.05
 	creep     = 1.004
 	nearLast  = 0.93
+	pastLast  = 1.05
 	growEvery = time.Second
 	// slowestPace is what is asked of a provider that refuses everything.
 	slowestPace = 1.0 / 20
@@ -171,7 +174,7 @@ func (p *pace) tick(now time.Time, calls int) {
 }
 
 func (p *pace) grown(level float64) float64 {
-	if level > nearLast*p.last {
+	if level > nearLast*p.last && level < pastLast*p.last {
 		return creep * level
 	}
 	return growth * level

@@ -185,3 +185,30 @@ func TestPaceOfAPlan(t *testing.T) {
 	f(0, 1, func(p *pace) *bucket { return &p.units })
 	f(0, 24_000, func(p *pace) *bucket { return &p.units })
 }
+
+// A spell of refusals does not slow an endpoint down for long: the pace that was refused
+// last is approached with care, and left behind once it was passed.
+func TestPaceAfterASpell(t *testing.T) {
+	f := func(calls float64, refusals int, pace func(*pace) float64, want float64) {
+		t.Helper()
+		p := newPace(calls, 0)
+		now := time.Unix(1_800_000_000, 0)
+		p.tick(now, 50)
+		for range refusals {
+			now = now.Add(time.Second)
+			p.refused(now)
+		}
+		for range 120 {
+			now = now.Add(time.Second)
+			p.tick(now, 1)
+		}
+		if got := pace(p); got < want {
+			t.Errorf("two minutes after %d refusals: %g; want at least %g", refusals, got, want)
+		}
+	}
+	learnt := func(p *pace) float64 { return float64(p.calls.Limit()) }
+
+	f(0, 10, learnt, 100)
+	f(0, 20, learnt, 50)
+	f(25, 20, func(p *pace) float64 { return p.factor }, 1)
+}
