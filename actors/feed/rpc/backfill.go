@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,6 +35,11 @@ func (f *Feed) backfillRange(
 	f.ahead.reach(min(f.rangesEnd(), lastWanted(c, from)), head)
 	p, err := f.ahead.first(ctx)
 	if err != nil {
+		// A log that the contracts cannot have written is believed from receipts only.
+		if impossible := (impossibleError{}); errors.As(err, &impossible) {
+			f.singlyBelow = max(f.singlyBelow, p.to+1)
+			f.dropAhead()
+		}
 		return step, fmt.Errorf("blocks from %d: %w", from, err)
 	}
 

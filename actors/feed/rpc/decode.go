@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"tidemark/rankings/market"
 )
@@ -59,17 +60,57 @@ func decodeLog(ofPositions bool, topics []word, data []byte) (market.Event, erro
 			continue
 		}
 		if len(topics) != s.topics || len(data) != 32*s.words {
-			return nil, fmt.Errorf("event has %d topics and %d bytes of data; want %d and %d",
-				len(topics), len(data), s.topics, 32*s.words)
+			return nil, impossibleError{fmt.Errorf("event has %d topics and %d bytes of data; want %d and %d",
+				len(topics), len(data), s.topics, 32*s.words)}
 		}
 		e, err := s.decode(words{topics: topics[1:], data: data})
 		if err != nil {
-			return nil, err
+			return nil, impossibleError{err}
 		}
 		return e, nil
 	}
 
 	return nil, fmt.Errorf("topic %s was not asked for", market.Hash(topics[0]))
+}
+
+// impossibleError is of a log that the contracts cannot have written.
+type impossibleError struct{ error }
+
+func (e impossibleError) Unwrap() error { return e.error }
+
+// impossibleEvent returns what the ledger gets of such a log where the block's receipts prove
+// that it is on the chain: an event that the ledger refuses, so that the pool is quarantined
+// and the chain goes on. ok is false where the log names no pool.
+func impossibleEvent(topics []word, data []byte) (e market.Event, ok bool) {
+	if len(topics) < 2 {
+		return nil, false
+	}
+	pool := market.PoolID(topics[1])
+
+	// What can be read is kept: the tokens of a pool, and whose liquidity it is.
+	switch market.Hash(topics[0]) {
+	case managerTopics[0]:
+		made := market.Initialize{Pool: pool}
+		if len(topics) == 4 && len(data) == 5*32 {
+			read, _ := initialize(words{topics: topics[1:], data: data})
+			made = read.(market.Initialize)
+		}
+		made.Fee = math.MaxUint32
+		return made, true
+	case managerTopics[1]:
+		changed := market.ModifyLiquidity{Pool: pool}
+		if len(topics) == 3 && len(data) == 4*32 {
+			read, _ := modifyLiquidity(words{topics: topics[1:], data: data})
+			changed = read.(market.ModifyLiquidity)
+		}
+		changed.TickUpper = changed.TickLower
+		return changed, true
+	case managerTopics[2]:
+		return market.Swap{Pool: pool, Fee: math.MaxUint32}, true
+	case managerTopics[3], managerTopics[4]:
+		return market.ProtocolFeeUpdated{Pool: pool, ProtocolFee: math.MaxUint32}, true
+	}
+	return nil, false
 }
 
 func initialize(w words) (market.Event, error) {

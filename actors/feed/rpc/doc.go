@@ -24,7 +24,8 @@
 //     not, the step says which anchor to revert to.
 //   - Every log must be of our contracts, in order, not removed and not repeated,
 //     and every field within the contracts' bounds. Times of logs are compared with
-//     headers.
+//     headers. A log that is out of those bounds is taken from proven receipts only: the
+//     ledger gets an event that it refuses, and quarantines the pool.
 //   - What the ledger refuses is read again block by block, with proof.
 //
 // A failed call is tried at the next URL, and then again after growing pauses. A

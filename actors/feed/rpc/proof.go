@@ -216,7 +216,7 @@ func (f *Feed) takeReceipts(h *wireHeader, receipts []wireReceipt) error {
 		}
 		logs = append(logs, receipts[i].Logs...)
 	}
-	events, err := f.assembleBlock(h, f.ourLogs(logs))
+	events, err := f.assembleProven(h, f.ourLogs(logs))
 	if err != nil {
 		return err
 	}

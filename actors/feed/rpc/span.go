@@ -40,6 +40,7 @@ func (f *Feed) contractAddresses() []string {
 // ascending order and only once, in blocks of one hash.
 type assembly struct {
 	from, to uint64
+	proven   bool // receipts show that the logs are on the chain
 	blocks   []rawBlock
 	logs     int
 
@@ -64,7 +65,10 @@ func appendTo[T any](slab *[]T, part []T, v T) []T {
 }
 
 func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64) ([]rawBlock, error) {
-	a := assembly{from: from, to: to}
+	return f.assembleAll(assembly{from: from, to: to}, logs)
+}
+
+func (f *Feed) assembleAll(a assembly, logs []wireLog) ([]rawBlock, error) {
 	for i := range logs {
 		if err := f.assemble(&a, &logs[i]); err != nil {
 			return nil, err
@@ -138,6 +142,12 @@ func (f *Feed) addLog(a *assembly, b *rawBlock, l *wireLog) error {
 	}
 
 	event, err := f.decode(market.Address(l.Address), l.Topics, l.Data)
+	var impossible impossibleError
+	if a.proven && errors.As(err, &impossible) {
+		if e, ok := impossibleEvent(l.Topics, l.Data); ok {
+			event, err = e, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -156,8 +166,17 @@ func (f *Feed) addLog(a *assembly, b *rawBlock, l *wireLog) error {
 
 // assembleBlock assembles the logs of one block, none or one.
 func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
+	return f.assembleOne(h, logs, false)
+}
+
+// assembleProven is assembleBlock for logs that receipts show to be on the chain.
+func (f *Feed) assembleProven(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
+	return f.assembleOne(h, logs, true)
+}
+
+func (f *Feed) assembleOne(h *wireHeader, logs []wireLog, proven bool) ([]rawBlock, error) {
 	number := uint64(*h.Number)
-	blocks, err := f.assembleBlocks(logs, number, number)
+	blocks, err := f.assembleAll(assembly{from: number, to: number, proven: proven}, logs)
 	if err != nil || len(blocks) == 0 {
 		return nil, err
 	}
