@@ -170,7 +170,7 @@ func (c *Chain) revert(to market.Head) error {
 // updateStatus tells the board where ledger and chain stand.
 func (c *Chain) updateStatus(step feed.Step) {
 	c.status.FailingSince, c.status.FeedError = 0, ""
-	c.status.LastIndexed = c.ledger.Head()
+	c.status.LastIndexed = c.indexedHead()
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
@@ -186,21 +186,35 @@ func (c *Chain) updateStatus(step feed.Step) {
 
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
-	c.setSyncing(time.Duration(behind)*time.Second > c.UnavailableAfter, behind)
+	c.setSyncing(time.Duration(behind)*time.Second > c.UnavailableAfter)
 	c.publishStatus()
+}
+
+// indexedHead returns the newest block that was indexed: none while the ledger is at its
+// start, whose time is not known.
+func (c *Chain) indexedHead() market.Head {
+	if at := c.ledger.Head(); at.Time != 0 {
+		return at
+	}
+	return market.Head{}
 }
 
 // setSyncing notes whether the chain is too far behind to publish, and tells when
 // that changes.
-func (c *Chain) setSyncing(syncing bool, behindSeconds int64) {
+func (c *Chain) setSyncing(syncing bool) {
 	switch {
 	case syncing && !c.status.Syncing:
-		c.Log.Info("chain is behind and catches up", "chain", c.ID(), "block", c.status.LastIndexed.Number,
-			"head", c.status.ChainHead.Number, "behind", time.Duration(behindSeconds)*time.Second)
+		log := c.Log
+		if _, behind, known := c.status.Lag(); known {
+			log = log.With("behind", time.Duration(behind)*time.Second)
+		}
+		log.Info("chain is behind and catches up", "chain", c.ID(), "block", c.status.LastIndexed.Number,
+			"head", c.status.ChainHead.Number)
 	case !syncing && c.status.Syncing:
 		c.Log.Info("chain has caught up", "chain", c.ID(), "block", c.status.LastIndexed.Number,
 			"head", c.status.ChainHead.Number)
 	}
+
 	c.status.Syncing = syncing
 }
 

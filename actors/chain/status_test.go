@@ -33,6 +33,20 @@ func (s *stage) status() rankings.ChainStatus {
 	return c.Status
 }
 
+// A chain of which no block was indexed yet has no lag: the time of its start is not known.
+func TestStatusAtTheStart(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	head := market.Head{Number: 99, Hash: market.Hash{1}, Time: genesis}
+	if err := s.chain.Advance(feed.Step{Head: head}, s.now); err != nil {
+		t.Fatal(err)
+	}
+	got := s.status()
+	if _, seconds, known := got.Lag(); known || got.LastIndexed != (market.Head{}) || got.ChainHead != head {
+		t.Errorf("block %d was indexed, %d s behind %d; want none, and no lag", got.LastIndexed.Number, seconds, got.ChainHead.Number)
+	}
+}
+
 // The board says of a chain what the last step of its feed says.
 func TestStatusOfAStep(t *testing.T) {
 	s := newStage(t)
@@ -133,7 +147,7 @@ func TestFallingBehindIsTold(t *testing.T) {
 	f := func(syncing bool, want string) {
 		t.Helper()
 		log.Reset()
-		c.setSyncing(syncing, 90)
+		c.setSyncing(syncing)
 		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) || c.status.Syncing != syncing {
 			t.Errorf("behind %t: the log has %q; want %q", syncing, log.String(), want)
 		}
