@@ -24,6 +24,7 @@ type Config struct {
 type Hub struct {
 	Config
 	metrics hubMetrics
+	began   time.Time    // with a monotonic reading; see steady
 	window  atomic.Int64 // how long a watched row is kept without a stream, ms
 	unsent  atomic.Int64 // bytes of events that may wait for a client
 
@@ -42,7 +43,9 @@ type Hub struct {
 
 // New returns a hub without streams.
 func New(cfg Config) *Hub {
-	h := &Hub{Config: cfg, index: newIndex(), rendered: newEventCache(), start: spawn}
+	h := &Hub{
+		Config: cfg, began: time.Now(), index: newIndex(), rendered: newEventCache(), start: spawn,
+	}
 	h.metrics = newHubMetrics(cfg.Metrics, func() float64 {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -100,7 +103,7 @@ func (h *Hub) Poll(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.readBoard()
-	h.turnWheel(now)
+	h.turnWheel(h.steady(now))
 	if h.open == 0 && h.index.empty() {
 		h.cancel, h.snapshot = nil, nil
 		h.rendered = newEventCache()
@@ -108,6 +111,10 @@ func (h *Hub) Poll(now time.Time) bool {
 	}
 	return true
 }
+
+// steady returns a time as it would be if nobody had set the wall clock since the hub was
+// made. Minutes are counted by it: a clock that is set back must not end their payment.
+func (h *Hub) steady(t time.Time) time.Time { return h.began.Add(t.Sub(h.began)) }
 
 // readBoard tells of the steps since the last one.
 func (h *Hub) readBoard() {
@@ -193,7 +200,7 @@ func (h *Hub) remove(s *Stream) {
 	defer h.mu.Unlock()
 	h.open--
 	h.wheel.remove(s)
-	h.index.remove(s, time.Now().UnixMilli()+h.window.Load())
+	h.index.remove(s, h.steady(time.Now()).UnixMilli()+h.window.Load())
 }
 
 // Stop ends all streams, and those that begin later.

@@ -30,7 +30,7 @@ func (h *Hub) Open(r Request) *Stream {
 	h.begin()
 	h.open++
 	h.index.add(s)
-	h.wheel.add(s, r.Now)
+	h.wheel.add(s, h.steady(r.Now))
 	if h.stopped {
 		s.End(EndStop)
 	}
