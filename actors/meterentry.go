@@ -25,6 +25,7 @@ type entryMonth struct {
 	rows   [2]storage.AccountMonth
 	stored uint8 // which of rows is in the store
 	staged bool  // the other one is in the batch
+	unsure bool  // a batch with another one failed, which may be in the store all the same
 }
 
 func (em *entryMonth) written() *storage.AccountMonth { return &em.rows[em.stored] }
@@ -113,12 +114,12 @@ func (m *Meter) renewLease(e *entry, month accounts.Month) int64 {
 	return lease
 }
 
-// stageMonth puts a month into the batch if it differs from the stored one. New usage
+// stageMonth puts a month into the batch if it may differ from the stored one. New usage
 // is added to the given day. If that is a new day, the previous day gets its own
 // record. Days never go back.
 func (m *Meter) stageMonth(em *entryMonth, t *accounts.Tally, day accounts.Day) {
 	written, next := em.written(), em.next()
-	em.staged = *t != written.Tally
+	em.staged = em.unsure || *t != written.Tally
 	if !em.staged {
 		return
 	}
@@ -142,7 +143,16 @@ func (m *Meter) stageMonth(em *entryMonth, t *accounts.Tally, day accounts.Day) 
 func (e *entry) markWritten() {
 	for i := range e.months {
 		if em := &e.months[i]; em.staged {
-			em.stored, em.staged = em.stored^1, false
+			em.stored, em.staged, em.unsure = em.stored^1, false, false
 		}
+	}
+}
+
+// markFailed notes that the batch was reported failed. Its months are written again, also
+// where they are as they were before: a lease that was given back must not be spent.
+func (e *entry) markFailed() {
+	for i := range e.months {
+		em := &e.months[i]
+		em.unsure = em.unsure || em.staged
 	}
 }

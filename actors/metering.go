@@ -240,6 +240,7 @@ func (m *Meter) flushPart(part []*entry, now int64) error {
 		m.metrics.flushes.Inc()
 		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
 		if err != nil {
+			m.noteFailed(part, err)
 			return err
 		}
 	}
@@ -247,6 +248,17 @@ func (m *Meter) flushPart(part []*entry, now int64) error {
 	m.keys = m.keys[:0]
 	m.openLeases(part)
 	return nil
+}
+
+// noteFailed notes which entries a failed batch may have written all the same. One that found
+// no space was not begun.
+func (m *Meter) noteFailed(part []*entry, err error) {
+	if errors.Is(err, storage.ErrNoSpace) {
+		return
+	}
+	for _, e := range part {
+		e.markFailed()
+	}
 }
 
 // stopSpending stops spending after a failed batch, or on a full disk all spending
@@ -264,10 +276,14 @@ func (m *Meter) stopSpending(full bool) {
 }
 
 // keepLeases opens the months of the queue up to the stored leases. A lease that was
-// to be given back stays durable, and an account without a quota can be served.
+// to be given back stays durable, and an account without a quota can be served. Where a
+// failed batch may be in the store all the same, its lease may be a lower one.
 func (m *Meter) keepLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
+		if !e.free && e.of(this).unsure {
+			continue
+		}
 		e.cell.Open(this, e.lease(this))
 	}
 }

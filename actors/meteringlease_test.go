@@ -286,3 +286,54 @@ func TestUnreadableMonth(t *testing.T) {
 	}
 	r.check()
 }
+
+// TestLeaseAfterFailedGiveBack checks that a lease is written again before it is spent, if a
+// batch that gave it back was reported failed and is in the store all the same.
+func TestLeaseAfterFailedGiveBack(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	r.spend(k, 10, 10)
+	r.pass(testFlush)
+	leased := r.stored(k).Lease
+
+	// The batch reaches the disk, and its proof cannot be written.
+	good, broken := r.meter.store.flush, errors.New("cannot write the proof")
+	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		if err := good(f); err != nil {
+			return err
+		}
+		return broken
+	}
+	r.now += idleNs
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
+		t.Fatalf("Drain = %v; want %v", err, broken)
+	}
+	if got := r.stored(k).Lease; got != 10 {
+		t.Fatalf("the lease in the store is %d; want 10", got)
+	}
+
+	// A full disk leaves nothing to spend either: the lease that is known is too high.
+	r.meter.store.flush = func(*storage.AccountsFlush) error { return storage.ErrNoSpace }
+	r.now += int64(testFlush)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+		t.Fatalf("Drain = %v; want %v", err, storage.ErrNoSpace)
+	}
+	if v := r.spend(k, 10, 10); v == accounts.Granted {
+		t.Error("units are spent of a lease that may have been given back")
+	}
+
+	// A request has the account leased again.
+	r.meter.store.flush = good
+	r.reg.Book().RequestLease(k.Cell)
+	r.now += int64(testFlush)
+	r.drain()
+	if v := r.spend(k, 10, 10); v != accounts.Granted {
+		t.Fatalf("after recovery: %d; want Granted", v)
+	}
+	if got := r.stored(k).Lease; got != leased {
+		t.Errorf("units are spent of a lease of %d, and the store has %d", leased, got)
+	}
+	if u := r.crash(0).usage("acme"); u.UnitsUsed+u.UnitsReserved < 20 {
+		t.Errorf("after a kill %d units count as used; 20 were", u.UnitsUsed+u.UnitsReserved)
+	}
+}
