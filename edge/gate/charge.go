@@ -84,6 +84,9 @@ func (g *Gate) awaitLease(t *Ticket, units int64, renewed bool) accounts.Verdict
 		case <-timeout:
 			return accounts.Unleased
 		}
+
+		// If the month has ended meanwhile, the lease is one of the next.
+		g.book.Renew(t, g.clock.At(time.Now()))
 		v := g.book.Reserve(t, units)
 		if v != accounts.Unleased && !(renewed && v == accounts.Exhausted) {
 			return v

@@ -92,6 +92,44 @@ func TestPartIsOfItsMonth(t *testing.T) {
 	})
 }
 
+// A request that waits for its lease while the month ends is of the next one: metering opens
+// no lease of a month that is over.
+func TestMonthEndsInAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, ticket := admitted(t)
+		turner := accounts.NewTurner(ticket.Now, 0)
+		calendar := turner.Step(ticket.Now, ticket.Now)
+		time.Sleep(time.Duration(calendar.This.EndNs - ticket.Now - 1))
+		g.book.SetAlive(1 << 62)
+		g.book.SetCalendar(calendar)
+		cell, lease := ticket.Key.Cell, ticket.Key.Cell.Lease(ticket.Span.Month)
+		cell.Shut(ticket.Span.Month)
+		drains, done := 0, make(chan struct{})
+		go func() { // metering, as it drains
+			for {
+				select {
+				case <-g.book.Wakes():
+				case <-done:
+					return
+				}
+				drains++
+				time.Sleep(time.Millisecond)
+				now := time.Now().UnixNano()
+				this := turner.Step(now, now)
+				g.book.SetCalendar(this)
+				cell.Begin(this.This.Month)
+				cell.Open(this.This.Month, lease)
+				cell.Wake()
+			}
+		}()
+
+		if err := g.Reserve(ticket, 1); err != nil || ticket.Span.Month != calendar.Next.Month {
+			t.Errorf("%v after %d drains, in %s; want a unit of %s", err, drains, ticket.Span.Month, calendar.Next.Month)
+		}
+		close(done)
+	})
+}
+
 // A request that waited for metering is refused when units are used up meanwhile, unless
 // it is a part of a long answer.
 func TestWaitEndsWithAVerdict(t *testing.T) {
