@@ -48,11 +48,12 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 		return err
 	}
 
-	// A request admitted in the last month may be settled in this one.
+	// A request admitted in the last month may be settled in this one, until the next may
+	// begin.
 	prior := this - 1
 	if last := e.of(prior); last.written().Month == prior {
 		lease := last.written().Lease
-		if e.idle {
+		if e.idle || m.book.Calendar().Turns {
 			e.cell.Shut(prior)
 			lease = 0
 		}

@@ -201,3 +201,27 @@ func TestNoPartOfABatch(t *testing.T) {
 		}
 	}
 }
+
+// TestBusyAccountGivesMonthBack checks that the lease of a month that is over is given back
+// also by an account that is never idle.
+func TestBusyAccountGivesMonthBack(t *testing.T) {
+	start := time.Date(2026, 11, 30, 23, 59, 30, 0, time.UTC)
+	r := newRig(t, vfs.NewCrashableMem(), start)
+	k := r.account("acme", "free")
+	for range 4 * 60 {
+		if v := r.spend(k, 1, 1); v != accounts.Granted {
+			t.Fatalf("a unit: %d; want Granted", v)
+		}
+		r.pass(500 * time.Millisecond)
+	}
+
+	over := accounts.MonthAt(start.UnixNano())
+	stored, err := r.store.Month(k.Cell.ID, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if billed := stored.Billed(); billed != 60 || stored.Lease != billed {
+		t.Errorf("of %s %d units are leased and %d billed; want 60 each", over, stored.Lease, billed)
+	}
+	r.check()
+}
