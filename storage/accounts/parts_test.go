@@ -38,3 +38,31 @@ func TestParts(t *testing.T) {
 		t.Errorf("after an hour without a flush: %d, plan %s", v, ticket.Terms.Plan.ID)
 	}
 }
+
+// TestPartsAfterFullDisk checks that an answer is charged again once there is room for what
+// it costs, though a part of it was served uncharged on a full disk.
+func TestPartsAfterFullDisk(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 0)
+	now := testMonth.Start().UnixNano()
+	b.SetWhenFull(ServeUncharged)
+	b.SetDiskFull(true)
+	b.SetAlive(0)
+	ticket := b.Admit(k, now)
+	if v := b.Reserve(&ticket, 1); v != Granted {
+		t.Fatalf("on a full disk: %d; want Granted", v)
+	}
+	if billed := b.Settle(&ticket, RouteStream, 1); billed != 0 {
+		t.Errorf("on a full disk %d units are billed; want 0", billed)
+	}
+
+	b.SetDiskFull(false)
+	b.SetAlive(now + int64(time.Hour))
+	k.Cell.Open(testMonth, 100)
+	b.Renew(&ticket, now+int64(time.Minute))
+	if v := b.Reserve(&ticket, 1); v != Granted {
+		t.Fatalf("afterwards: %d; want Granted", v)
+	}
+	if billed := b.Settle(&ticket, RouteStream, 1); billed != 1 {
+		t.Errorf("afterwards %d units are billed; want 1", billed)
+	}
+}

@@ -11,7 +11,7 @@ type Ticket struct {
 	book  *Book
 	share BurstShare // of the burst limit
 	held  int64
-	free  bool // not charged, whatever the answer
+	free  bool // this part is not charged, whatever the answer
 	// counted: the request is in the account's counts. A long answer is settled in
 	// parts, and is one request.
 	counted bool
@@ -27,8 +27,10 @@ func (b *Book) Admit(k *Key, now int64) Ticket {
 }
 
 // Renew brings a ticket to a later time: units that are reserved from now on are of
-// that time's month and the account's present terms. None may be held.
+// that time's month and the account's present terms, and are charged even if earlier ones
+// were not. None may be held.
 func (b *Book) Renew(t *Ticket, now int64) {
+	t.free = false
 	t.Terms, t.Span, t.Now = t.Key.Cell.Terms(), b.calendar.Load().At(now), now
 }
 
