@@ -225,3 +225,47 @@ func TestBusyAccountGivesMonthBack(t *testing.T) {
 	}
 	r.check()
 }
+
+// TestStreamOverMidnight checks that units of a stream are reported on each of its days, and in
+// each of its months, also where no request was made: they add up to the units used.
+func TestStreamOverMidnight(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), time.Date(2026, 11, 29, 23, 59, 30, 0, time.UTC))
+	k := r.account("acme", "free")
+	stream := r.reg.Book().Admit(k, r.now)
+	pay := func() {
+		t.Helper()
+		r.reg.Book().Renew(&stream, r.now)
+		if v := r.reserve(&stream, 1); v != accounts.Granted {
+			t.Fatalf("a minute: %d; want Granted", v)
+		}
+		r.reg.Book().Settle(&stream, accounts.RouteStream, 1)
+		r.pass(testFlush)
+	}
+	f := func(month string, days int) {
+		t.Helper()
+		u, err := r.reg.Usage("acme", month)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byRoute, byDay := int64(0), int64(0)
+		for _, route := range u.Routes {
+			byRoute += route.Units
+		}
+		for _, day := range u.Days {
+			byDay += day.Units
+		}
+		if byRoute != u.UnitsUsed || byDay != u.UnitsUsed || len(u.Days) != days {
+			t.Errorf("%s: %d units by route and %d on %d days; want %d on %d", month, byRoute, byDay,
+				len(u.Days), u.UnitsUsed, days)
+		}
+	}
+
+	pay()
+	r.jump(time.Date(2026, 11, 30, 0, 0, 30, 0, time.UTC))
+	pay()
+	f("2026-11", 2)
+	r.jump(time.Date(2026, 12, 1, 0, 0, 30, 0, time.UTC))
+	pay()
+	f("2026-11", 2)
+	f("2026-12", 1)
+}

@@ -46,7 +46,8 @@ type Usage struct {
 	Reserved int64
 }
 
-// AppendUsage appends the body of /v1/usage. Routes without requests are left out.
+// AppendUsage appends the body of /v1/usage. Routes without usage are left out. One with units
+// and no requests has a stream or an export that began in the month before.
 func AppendUsage(dst []byte, u *Usage) []byte {
 	dst = String(append(dst, `{"account":`...), u.Account)
 	dst = String(append(dst, `,"plan":`...), u.Plan.ID)
@@ -62,7 +63,7 @@ func AppendUsage(dst []byte, u *Usage) []byte {
 	first := true
 	for r := range accounts.Route(accounts.NumRoutes) {
 		n := &u.Tally.Routes[r]
-		if n.Requests == 0 {
+		if *n == (accounts.Count{}) {
 			continue
 		}
 		if !first {

@@ -169,22 +169,24 @@ func TestExplanationGolden(t *testing.T) {
 }
 
 // TestUsage: reserved units only when there are some, no limit as null, and routes
-// with requests only.
+// with usage only, also of a stream that began in the month before.
 func TestUsage(t *testing.T) {
 	f := func(reserved, limit int64, want string) {
 		t.Helper()
 		tally := accounts.Tally{}
 		tally.Routes[accounts.RoutePosition] = accounts.Count{Requests: 3, Units: 2}
 		tally.Routes[accounts.RoutePositionCharts] = accounts.Count{Requests: 1, Units: 10}
+		tally.Routes[accounts.RouteStream] = accounts.Count{Units: 5}
 		span := accounts.SpanOf(accounts.MonthAt(1_700_000_000e9))
 		got := AppendUsage(nil, &Usage{
 			Account: "demo", Plan: &accounts.Plan{ID: "pro", MonthlyUnits: limit}, Span: &span,
 			Tally: &tally, Reserved: reserved,
 		})
-		want = `{"account":"demo","plan":"pro","month":"2023-11","unitsUsed":12` + want +
+		want = `{"account":"demo","plan":"pro","month":"2023-11","unitsUsed":17` + want +
 			`,"resetsAt":"2023-12-01T00:00:00.000Z","routes":[` +
 			`{"path":"` + accounts.RoutePosition.Path() + `","requests":3,"units":2},` +
-			`{"path":"` + accounts.RoutePositionCharts.Path() + `","requests":1,"units":10}]}`
+			`{"path":"` + accounts.RoutePositionCharts.Path() + `","requests":1,"units":10},` +
+			`{"path":"` + accounts.RouteStream.Path() + `","requests":0,"units":5}]}`
 		if string(got) != want {
 			t.Errorf("got %s; want %s", got, want)
 		}

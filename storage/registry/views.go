@@ -149,11 +149,12 @@ func viewUsage(at *account, m accounts.Month, t *accounts.Tally, reserved int64,
 	return v
 }
 
-// viewRoutes lists the routes with usage.
+// viewRoutes lists the routes with usage. One with units and no requests has a stream or an
+// export that began on an earlier day.
 func viewRoutes(counts *[accounts.NumRoutes]accounts.Count) []RouteUsage {
 	routes := []RouteUsage{}
 	for i, c := range counts {
-		if c.Requests > 0 {
+		if c != (accounts.Count{}) {
 			routes = append(routes, RouteUsage{accounts.Route(i).Path(), c.Requests, c.Units})
 		}
 	}
