@@ -91,3 +91,26 @@ func TestApply(t *testing.T) {
 		t.Errorf("the bounds are %+v", l.bounds)
 	}
 }
+
+// TestApplyAnotherCap checks that the total of a filter that was counted up to another cap is
+// that of the cap in force.
+func TestApplyAnotherCap(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Limits.TotalCap = 40 })
+	changed := Settings{Limits: pages.DefaultLimits(), Connections: DefaultConnections()}
+	f := func(limit, most int, want string) {
+		t.Helper()
+		changed.Limits.TotalCap = most
+		s.server.Apply(changed)
+		_, p, _, _ := s.page(fmt.Sprint(everything, "&range=in&limit=", limit))
+		if got := fmt.Sprint(p["total"], " capped ", p["totalCapped"]); got != want {
+			t.Errorf("with a cap of %d: got %s; want %s", most, got, want)
+		}
+	}
+
+	_, p, _, _ := serve(t, nil).page(everything + "&range=in")
+	all := fmt.Sprint(p["total"])
+	f(1, 40, "40 capped true")
+	f(2, 100, "100 capped true")
+	f(3, 1000, all+" capped <nil>")
+	f(4, 40, "40 capped true")
+}

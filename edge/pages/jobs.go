@@ -50,7 +50,7 @@ type slots chan struct{}
 type count struct {
 	views  []*rankings.View
 	done   chan struct{} // closed when soFar is final
-	soFar  atomic.Uint64 // rows found, at most limits.total-cap + 1
+	soFar  atomic.Uint64 // rows found, at most one more than the count goes up to
 	search atomic.Pointer[rankings.Search]
 }
 
@@ -151,9 +151,11 @@ func (j *jobs) findCount(key string) (*count, bool) {
 	return j.counts.get(key)
 }
 
-// startCount returns the count of a key and starts one on views if there is none.
-// It returns nil when too many jobs wait already.
-func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.Search) *count {
+// startCount returns the count of a key and starts one on views, up to so many rows, if
+// there is none. It returns nil when too many jobs wait already.
+func (j *jobs) startCount(
+	key string, views []*rankings.View, search *rankings.Search, upTo uint64,
+) *count {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if c, ok := j.counts.get(key); ok {
@@ -166,7 +168,7 @@ func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.S
 
 	c := &count{views: slices.Clone(views), done: make(chan struct{})}
 	c.search.Store(search)
-	if !j.startJob(j.counting, func() { j.runCount(c, search) }) {
+	if !j.startJob(j.counting, func() { j.runCount(c, search, upTo) }) {
 		return nil
 	}
 	j.counts.put(key, c, func(*count) bool { return true })
@@ -198,9 +200,9 @@ func isOutdated(board *rankings.Board, views []*rankings.View) bool {
 	})
 }
 
-func (j *jobs) runCount(c *count, search *rankings.Search) {
+func (j *jobs) runCount(c *count, search *rankings.Search, upTo uint64) {
 	defer close(c.done)
-	running := search.Count(uint64(j.limits.Load().TotalCap))
+	running := search.Count(upTo)
 	pacer := pace.New(j.board.Requests)
 	for !running.Step(stepRows) {
 		c.soFar.Store(running.Rows())

@@ -90,7 +90,7 @@ func TestOutdatedCounts(t *testing.T) {
 	}
 	j.queued.Store(maxQueued) // no job is started
 
-	if j.startCount("new", nil, nil) != nil {
+	if j.startCount("new", nil, nil, 0) != nil {
 		t.Error("a count was started although too many jobs wait")
 	}
 	if _, ok := j.findCount("old"); ok {

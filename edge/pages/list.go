@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 
 	"tidemark/edge/query"
@@ -19,6 +20,7 @@ import (
 type listing struct {
 	*Question
 	page, limit, offset uint64
+	totalCap            uint64 // limits.total-cap when it was asked, which may be changed meanwhile
 	text                []byte // the canonical question
 	filtered            bool   // counts and selections of the filter are kept
 }
@@ -48,6 +50,7 @@ func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 	}
 
 	l := newListing(q, text)
+	l.totalCap = uint64(p.limits.Load().TotalCap)
 	for range maxLeafRetries {
 		f, cause := p.findRows(l, &sc)
 		if cause == nil {
@@ -182,12 +185,13 @@ func appendPosition(
 // seeks. Otherwise it walks to a page below the cap, and uses a selection for a
 // deeper one.
 func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
-	shallow, key := l.offset < uint64(p.limits.Load().TotalCap), ""
+	shallow, key := l.offset < l.totalCap, ""
 
 	// Reuse what an earlier request found out about this filter. A count, for
-	// shallow pages, is of fixed generations; a selection may outlive them.
+	// shallow pages, is of fixed generations, and ends at the cap; a selection may outlive
+	// them.
 	if l.filtered && shallow {
-		key = string(sc.appendKey(nil, l.filter()))
+		key = string(binary.LittleEndian.AppendUint64(sc.appendKey(nil, l.filter()), l.totalCap))
 		if c, ok := p.jobs.findCount(key); ok {
 			return p.walkToPage(l, sc, c, nil)
 		}
@@ -220,7 +224,7 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	}
 	defer turn.end()
 	if shallow {
-		return p.walkToPage(l, sc, p.jobs.startCount(key, sc.views, search), search)
+		return p.walkToPage(l, sc, p.jobs.startCount(key, sc.views, search, l.totalCap), search)
 	}
 	return p.selectPage(l, sc, p.jobs.startSelection(key, sc.views, search))
 }
@@ -335,7 +339,7 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page 
 		dst = p.appendPositions(append(room.body[:0], `{"positions":[`...), &f.Page, room)
 	}
 
-	pagination := paginate(l, f, uint64(p.limits.Load().TotalCap))
+	pagination := paginate(l, f, l.totalCap)
 	dst = render.AppendPagination(append(dst, ']'), &pagination)
 	dst = append(render.AppendMissing(dst, sc.missing), '}')
 	room.body = dst

@@ -87,7 +87,7 @@ func TestStoppedJobs(t *testing.T) {
 		}
 
 		c := &count{done: make(chan struct{})}
-		j.runCount(c, inRange(t, view))
+		j.runCount(c, inRange(t, view), rows)
 		if got := c.soFar.Load(); !isClosed(c.done) || (got < rows) != stopping || got > rows {
 			t.Errorf("stopping is %t: a count found %d rows of %d", stopping, got, rows)
 		}
