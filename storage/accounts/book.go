@@ -210,6 +210,12 @@ func (b *Book) SetTerms(c *Cell, t *Terms) {
 	b.wakeMeter()
 }
 
+// FitBucket has the burst bucket of an account be no emptier than its new terms can make it
+// (writer): what a slower plan has used up would otherwise take as long to refill.
+func (b *Book) FitBucket(c *Cell, now int64) {
+	c.fitBucket(c.Terms(), b.BurstOf(c), now)
+}
+
 // Listed reports whether an active browser key lists the origin of a header.
 func (b *Book) Listed(origin []byte) bool {
 	if b.isListed(string(origin)) {

@@ -91,6 +91,19 @@ func (c *Cell) putToken(t *Terms, s BurstShare) {
 	c.tat.Add(-interval)
 }
 
+// fitBucket has the bucket owe no more time than a full one is worth by these terms: under
+// slower ones it may have come to owe more.
+func (c *Cell) fitBucket(t *Terms, s BurstShare, now int64) {
+	_, room := t.pace(s)
+	room = max(room, t.tolerance) // a node without a part of the limit has no room, and still owes
+	for {
+		old := c.tat.Load()
+		if old-now <= room || c.tat.CompareAndSwap(old, now+room) {
+			return
+		}
+	}
+}
+
 // peekBurst returns the state of the bucket without taking a token.
 func (c *Cell) peekBurst(t *Terms, s BurstShare, now int64) Burst {
 	if t.interval == 0 {

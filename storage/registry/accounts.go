@@ -3,6 +3,7 @@ package registry
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
@@ -132,7 +133,13 @@ func (r *Registry) replaceRecord(at *account, record *storage.AccountRecord) {
 		r.listOrigins(at, record.Suspended)
 	}
 	at.record = *record
-	r.book.SetTerms(at.cell, r.termsOf(record.Plan, record.Suspended))
+	r.setTerms(at)
+}
+
+// setTerms puts the terms of an account's record in force.
+func (r *Registry) setTerms(at *account) {
+	r.book.SetTerms(at.cell, r.termsOf(at.record.Plan, at.record.Suspended))
+	r.book.FitBucket(at.cell, r.clock.At(time.Now()))
 }
 
 // listOrigins removes the origins of the account's active keys from the book

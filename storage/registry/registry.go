@@ -113,7 +113,7 @@ func (r *Registry) replacePlans(plans []accounts.Plan) error {
 
 	r.setPlans(plans)
 	for _, at := range r.ordered {
-		r.book.SetTerms(at.cell, r.termsOf(at.record.Plan, at.record.Suspended))
+		r.setTerms(at)
 	}
 	return nil
 }

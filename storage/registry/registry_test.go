@@ -305,3 +305,52 @@ func TestKeyLimitOfBrowserKeys(t *testing.T) {
 	f("wide", "server", "")
 	f("wide", "browser", "acme has 2 active keys, and no plan allows another browser key; revoke one first")
 }
+
+// TestBurstOfAnotherPlan checks that a burst which a slow plan has used up does not keep requests
+// of a faster plan waiting.
+func TestBurstOfAnotherPlan(t *testing.T) {
+	plan := func(id string, perSecond int64) accounts.Plan {
+		return accounts.Plan{ID: id, RequestsPerSecond: perSecond, Burst: 100, MaxAPIKeys: 1}
+	}
+	f := func(what string, change func(*Registry) error) {
+		t.Helper()
+		r, err := openRegistry(t, vfs.NewMem(), []accounts.Plan{plan("slow", 1), plan("fast", 100)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.CreateAccount("acme", "slow"); err != nil {
+			t.Fatal(err)
+		}
+		issued, err := r.IssueKey(KeyRequest{Account: "acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, _ := r.book.Resolve([]byte(issued.Key))
+		now := r.clock.At(time.Now())
+		take := func(at int64) bool {
+			ticket := r.book.Admit(key, at)
+			return ticket.TakeToken()
+		}
+
+		for range 100 {
+			take(now)
+		}
+		if take(now) {
+			t.Errorf("%s: more than a burst of the slow plan is admitted", what)
+		}
+		if err := change(r); err != nil {
+			t.Fatal(err)
+		}
+		if later := r.clock.At(time.Now()); take(now) || !take(later+int64(10*time.Millisecond)) {
+			t.Errorf("%s: the fast plan does not admit the next request after 10 ms", what)
+		}
+	}
+
+	f("the account has another plan", func(r *Registry) error {
+		_, err := r.SetPlan("acme", "fast")
+		return err
+	})
+	f("the plan is another", func(r *Registry) error {
+		return r.ReplacePlans([]accounts.Plan{plan("slow", 100), plan("fast", 100)})
+	})
+}

@@ -283,7 +283,7 @@ func (r *Registry) takePlans(plans []accounts.Plan) {
 	r.setPlans(plans)
 	for _, at := range r.ordered {
 		if r.terms[at.record.Plan] != nil {
-			r.book.SetTerms(at.cell, r.termsOf(at.record.Plan, at.record.Suspended))
+			r.setTerms(at)
 		}
 	}
 	if r.shared.onPlans != nil {
