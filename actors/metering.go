@@ -176,7 +176,13 @@ func (m *Meter) collectDirty(now int64) {
 		m.enqueue(e)
 	}
 
+	// While batches fail, the keys that are in use come again every minute.
+	left := len(m.keys)
 	m.keys = m.book.DirtyKeys(m.keys)
+	if left > 0 && len(m.keys) > left {
+		slices.SortFunc(m.keys, func(a, b *accounts.Key) int { return cmp.Compare(a.ID, b.ID) })
+		m.keys = slices.Compact(m.keys)
+	}
 }
 
 // queueIdle queues the entries whose lease is to be given back.

@@ -498,3 +498,35 @@ func TestLastUsed(t *testing.T) {
 		t.Errorf("last used %v; want the minute", got)
 	}
 }
+
+// TestKeysWhileFlushesFail checks that a key which is used again and again while flushes fail is
+// written once.
+func TestKeysWhileFlushesFail(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	a, b := r.account("acme", "unlimited"), r.account("other", "unlimited")
+	good, broken := r.meter.store.flush, errors.New("broken")
+	r.meter.store.flush = func(*storage.AccountsFlush) error { return broken }
+	for range 10 {
+		r.now += int64(time.Minute)
+		for _, k := range []*accounts.Key{a, b} {
+			r.reg.Book().Admit(k, r.now)
+		}
+		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
+			t.Fatalf("Drain = %v; want %v", err, broken)
+		}
+	}
+	if n := len(r.meter.keys); n != 2 {
+		t.Errorf("%d uses of 2 keys are to be written", n)
+	}
+
+	var written []storage.KeyUse
+	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		written = slices.Clone(f.Keys)
+		return good(f)
+	}
+	r.drain()
+	minute := r.now / int64(time.Minute)
+	if want := []storage.KeyUse{{Key: a.ID, Minute: minute}, {Key: b.ID, Minute: minute}}; !slices.Equal(written, want) {
+		t.Errorf("the uses %v are written; want %v", written, want)
+	}
+}
