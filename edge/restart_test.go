@@ -72,3 +72,32 @@ func TestRestart(t *testing.T) {
 		}
 	}
 }
+
+// TestPinOfRestart checks that a walk which was pinned before the records were loaded
+// answers every filter afterwards, and so do walks that share its generations.
+func TestPinOfRestart(t *testing.T) {
+	board := reopenBoard(t)
+	s := serve(t, func(c *Config) { c.Board = board })
+	pinned := s.get("/v1/positions?generation=pin")
+	generation := pinned.header.Get("X-Generation")
+	f := func(path string, code int) {
+		t.Helper()
+		for _, cut := range []string{"pin", generation} {
+			a := s.get(path + "&generation=" + cut)
+			if a.code != code || a.code == 200 && a.header.Get("X-Generation") != generation {
+				t.Errorf("%s of %s: got %d %s %.200s; want %d", path, cut, a.code,
+					a.header.Get("X-Generation"), a.body, code)
+			}
+		}
+	}
+
+	f("/v1/positions?minValueUsd=17", 503)
+	for _, c := range board.Load().Chains {
+		view, err := rankings.Complete(c.View, func() {})
+		must(err)
+		board.Publish(view)
+	}
+	f("/v1/positions?minValueUsd=17", 200)
+	f("/v1/pools?search=usd", 200)
+	f("/v1/positions/export?minValueUsd=17", 200)
+}

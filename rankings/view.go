@@ -114,3 +114,9 @@ func (v *View) hasQuarantined() bool {
 
 // Warm reports whether the view has its columns and can answer every question.
 func (v *View) Warm() bool { return v.columns != nil }
+
+// CompletedBy reports whether now is v with its columns, which the view of a restarted
+// chain gets once its records are loaded. Both have the same leaves and pins.
+func (v *View) CompletedBy(now *View) bool {
+	return now != nil && !v.Warm() && now.Warm() && now.shared == v.shared
+}

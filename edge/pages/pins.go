@@ -78,7 +78,7 @@ func (p *pins) pinNewest(account uint64, views []*rankings.View) (*cut, *render.
 	now := time.Now()
 	p.dropExpired(now)
 	for _, c := range slices.Backward(p.cuts) {
-		if now.Sub(c.made) < joinPin && c.hasChainsOf(views) {
+		if now.Sub(c.made) < joinPin && c.hasChainsOf(views) && !c.lacksColumnsOf(views) {
 			return p.beginAnswer(c, account, now), nil
 		}
 	}
@@ -341,6 +341,17 @@ func (c *cut) hasChainsOf(views []*rankings.View) bool {
 	return slices.EqualFunc(c.views, views, func(a, b *rankings.View) bool {
 		return a.State.Chain == b.State.Chain
 	})
+}
+
+// lacksColumnsOf reports whether the cut has a view without columns, which cannot answer
+// every question, where views, of the same chains, have one with them.
+func (c *cut) lacksColumnsOf(views []*rankings.View) bool {
+	for i, v := range c.views {
+		if !v.Warm() && views[i].Warm() {
+			return true
+		}
+	}
+	return false
 }
 
 func isSameGeneration(a, b *rankings.View) bool {

@@ -241,3 +241,38 @@ func TestSharedPin(t *testing.T) {
 		}
 	})
 }
+
+// TestPinWithoutColumns checks that a new walk does not join a cut which was pinned before
+// the records of a restarted chain were loaded, once they are, unless the cut has the same
+// generation and so gets the columns too.
+func TestPinWithoutColumns(t *testing.T) {
+	p := newPinning(t, 2)
+	defer p.close()
+	_, stored := rankings.Build(nil, crowd(3, 1), 1)
+	cold, err := rankings.Open(crowd(3, 1), 1, stored.Directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(v *rankings.View, generation uint64, cuts int) {
+		t.Helper()
+		p.board.Publish(v)
+		c, refused := p.pinNewest(1, []*rankings.View{v})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		p.endAnswer(c)
+		if got := c.views[0].Generation; got != generation || len(p.cuts) != cuts {
+			t.Errorf("a walk is on generation %d, and %d cuts are kept; want %d, %d", got, len(p.cuts), generation, cuts)
+		}
+	}
+
+	f(cold, 1, 1)
+	f(cold, 1, 1)
+	warm, err := rankings.Complete(cold, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(warm, 1, 1)
+	next, _ := rankings.Build(warm, crowd(4, 1), 2)
+	f(next, 2, 2)
+}

@@ -95,12 +95,18 @@ func errNotKept(asked []*rankings.View, named *query.Cut) *render.Error {
 func (p *Pages) scopeOfCut(q *Question, chain market.ChainID, c *cut) (scope, *render.Error) {
 	sc := scope{views: c.viewsOf(chain), missing: q.missing[:0], cut: c}
 	snapshot := p.cfg.Board.Load()
-	for _, v := range sc.views {
+	for i, v := range sc.views {
 		at, ok := snapshot.Chain(v.State.Chain)
 		if ok && at.Status.Offline {
 			return sc, errUnavailableChain(v.State.Chain)
 		}
-		sc.isPast = sc.isPast || !ok || at.View != v
+
+		// A cut that was pinned right after a restart has views without columns.
+		if ok && v.CompletedBy(at.View) {
+			sc.views = slices.Clone(sc.views)
+			sc.views[i] = at.View
+		}
+		sc.isPast = sc.isPast || !ok || at.View != sc.views[i]
 	}
 
 	for _, id := range p.enabled {
