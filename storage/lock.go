@@ -26,7 +26,32 @@ func lockDir(dir string, fsys vfs.FS, readOnly bool) (*pebble.Lock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot lock store %s: %w", dir, err)
 	}
+
+	if !readOnly {
+		if err := tryDir(dir, fsys); err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot write to store %s: %w", dir, err), lock.Close())
+		}
+	}
 	return lock, nil
+}
+
+// trialName is the name of a file that is made and removed when a store is opened.
+const trialName = "TRIAL"
+
+// tryDir makes a file in a directory, which its permissions may forbid although the lock
+// file is there. Pebble would try to write its tables there again and again, without a
+// pause, and its start would never end. Other failures are Pebble's to report: a disk that
+// is full has a ballast.
+func tryDir(dir string, fsys vfs.FS) error {
+	path := fsys.PathJoin(dir, trialName)
+	f, err := fsys.Create(path, vfs.WriteCategoryUnspecified)
+	if unwritable(err) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	return errors.Join(f.Close(), fsys.Remove(path))
 }
 
 // readOnlyLock locks a directory for reading. If the lock file cannot be written,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -71,4 +72,50 @@ func TestCheckReadOnlyCopy(t *testing.T) {
 			os.Remove(filepath.Join(dir, name, "LOCK"))
 		}
 	}
+}
+
+// A directory in which no file can be made is refused at once, though its lock file can be
+// written: Pebble would try to flush its log for ever.
+func TestDirectoryWithoutWrites(t *testing.T) {
+	f := func(name string, open func(fs vfs.FS) error) {
+		t.Helper()
+		disk := vfs.NewMem()
+		if err := open(disk); err != nil {
+			t.Fatal(err)
+		}
+
+		ended := make(chan error, 1)
+		go func() { ended <- open(closedDirs{disk}) }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, os.ErrPermission) {
+				t.Errorf("%s: %v; want permission denied", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: the start does not end", name)
+		}
+	}
+
+	f("market", func(fs vfs.FS) error {
+		s, err := Open("data", testOptions(fs))
+		if err != nil {
+			return err
+		}
+		newRig(61, 1).commit(t, s, 3, true)
+		return s.Close()
+	})
+	f("accounts", func(fs vfs.FS) error {
+		a, err := OpenAccounts("data/accounts", quietAccounts(fs))
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.Put(sampleAccounts()), a.Close())
+	})
+}
+
+// closedDirs lets no file be made. Those that are there can be written.
+type closedDirs struct{ vfs.FS }
+
+func (closedDirs) Create(name string, _ vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EACCES}
 }
