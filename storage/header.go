@@ -97,6 +97,17 @@ func (s *Store) openHeader() error {
 	return nil
 }
 
+// refuseNewer refuses a store whose file names a later format than this program's, before
+// Pebble opens its database: what Pebble does then, such as reading its log into tables,
+// is for the program that knows the format.
+func (s *Store) refuseNewer() error {
+	copied, err := s.readHeaderFile()
+	if err != nil || copied == nil || copied.Format <= Format {
+		return nil // openHeader has the keys too
+	}
+	return s.errFormat(copied.Format)
+}
+
 func sameHeader(a, b *header) bool {
 	return a.Format == b.Format && a.Update == b.Update && a.Excised == b.Excised &&
 		slices.Equal(a.Identity, b.Identity) && slices.Equal(a.Offline, b.Offline)

@@ -80,10 +80,14 @@ func (s *Store) checkFormat() error {
 		return s.dropAll(format)
 	}
 	if format < OldestFormat || format > Format {
-		return fmt.Errorf("cannot open store %s: %w %q; this program reads %d to %d",
-			s.dir, ErrFormat, fmt.Sprint(format), OldestFormat, Format)
+		return s.errFormat(format)
 	}
 	return nil
+}
+
+func (s *Store) errFormat(format int) error {
+	return fmt.Errorf("cannot open store %s: %w %q; this program reads %d to %d",
+		s.dir, ErrFormat, fmt.Sprint(format), OldestFormat, Format)
 }
 
 // dropAll drops the data of all chains of a store in an older format. Its identity

@@ -84,6 +84,9 @@ func (s *Store) openDatabase() error {
 	s.room = newCacheRoom(&s.opts)
 	defer s.room.cache.Unref() // the database has a reference of its own
 
+	if err := s.refuseNewer(); err != nil {
+		return err
+	}
 	if err := s.checkMarker(); err != nil {
 		return err
 	}

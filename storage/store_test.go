@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -344,4 +345,36 @@ func TestUsageOfTheDisk(t *testing.T) {
 	if after := s.Usage(); after.CompactBytes == 0 || after.CompactBytes > 1<<30 || after.FlushBytes <= flushed.FlushBytes {
 		t.Errorf("after a compaction the usage is %+v", after)
 	}
+}
+
+// A store of a later format is refused before Pebble opens it: what that program has
+// written stays as it is, to the byte.
+func TestLaterFormatStaysAsItIs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "market")
+	s, err := Open(dir, testOptions(nil))
+	must(err)
+	newRig(4, 1).commit(t, s, 3, true)
+	must(s.updateHeader(func(c *header) { c.Format = Format + 1 }))
+	must(s.Close())
+
+	before := contentOf(dir)
+	if _, err := Open(dir, testOptions(nil)); !errors.Is(err, ErrFormat) {
+		t.Errorf("opened with %v", err)
+	}
+	if after := contentOf(dir); !maps.Equal(before, after) {
+		t.Errorf("files %q became %q", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+	}
+}
+
+// contentOf returns the files of a directory by name.
+func contentOf(dir string) map[string]string {
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	must(err)
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		must(err)
+		files[e.Name()] = string(content)
+	}
+	return files
 }
