@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"time"
+
 	"github.com/valyala/fasthttp"
 
 	"tidemark/edge/gate"
@@ -13,7 +15,7 @@ const contentJSON = "application/json"
 func (s *Server) sendReply(r *request, p *pages.Reply) {
 	// A cached page may have become stale since it was rendered.
 	page := p.Page
-	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
+	if p.Stale || p.AsOf != 0 && s.isStale(r, p.AsOf) {
 		s.metrics.stale.Inc()
 		page = s.pages.Stale(p)
 	}
@@ -34,6 +36,22 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 	}
 	r.setHead(p.Generations, how, packable, len(body))
 	sendBody(r.ctx, body, buffer)
+}
+
+// otherWaits is more than requests wait for leases, turns and generations, together: for
+// what has no setting.
+const otherWaits = 6 * time.Second
+
+// isStale reports whether data of a time is too old when its answer is sent. The clock is read
+// again only where a wait may have made it so.
+func (s *Server) isStale(r *request, asOf int64) bool {
+	l := s.pages.Limits()
+	waits := l.CountWait + l.ScanWait + l.TransactionsWait + otherWaits
+	age, fresh := r.Now-asOf, l.Freshness.Milliseconds()
+	if age <= fresh && age > fresh-waits.Milliseconds() {
+		age += time.Since(r.now).Milliseconds()
+	}
+	return age > fresh
 }
 
 // setHead sets the headers of a 200 with a body of so many bytes. Of most answers it renders
