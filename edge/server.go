@@ -162,6 +162,9 @@ func (s *Server) ChainHealth(id market.ChainID) (status, reason string) {
 // HearWalk keeps what another node of the cluster keeps for a walk.
 func (s *Server) HearWalk(w *pages.Walk) { s.pages.HearWalk(w) }
 
+// HearStart notes that another node of the cluster has started.
+func (s *Server) HearStart() { s.pages.HearStart() }
+
 // Drain makes every answer from now on close its connection and say so, and ends
 // streams, so that clients with open connections move elsewhere without losing a
 // request.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -260,6 +261,7 @@ func (n *node) startServers(context.Context) error {
 	n.showPlans()
 	n.ready.board, n.ready.bursts = &n.board, n.bursts
 	n.ready.health, n.ready.disk = n.api.ChainHealth, n.watchdog.Disk
+	n.ready.tell = sync.OnceFunc(n.tellStart)
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}

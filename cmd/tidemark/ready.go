@@ -49,6 +49,7 @@ type readiness struct {
 	disk     func() storage.Disk
 	bursts   *burst.Limits // nil without a cluster
 	chains   []market.ChainID
+	tell     func() // nil, or called before it is ready: tells the other nodes once
 	stopping atomic.Bool
 }
 
@@ -69,6 +70,9 @@ func (r *readiness) check() error {
 	}
 	if r.bursts != nil && !r.bursts.Ready() {
 		return errors.New("the node listens to the other nodes for its part of burst limits")
+	}
+	if r.tell != nil {
+		r.tell()
 	}
 	return nil
 }

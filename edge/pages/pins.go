@@ -78,7 +78,8 @@ func (p *pins) pinNewest(account uint64, views []*rankings.View) (*cut, *render.
 	now := time.Now()
 	p.dropExpired(now)
 	for _, c := range slices.Backward(p.cuts) {
-		if now.Sub(c.made) < joinPin && c.hasChainsOf(views) && !c.lacksColumnsOf(views) {
+		if now.Sub(c.made) < joinPin && p.isEverywhere(c) &&
+			c.hasChainsOf(views) && !c.lacksColumnsOf(views) {
 			return p.beginAnswer(c, account, now), nil
 		}
 	}

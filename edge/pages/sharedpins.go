@@ -15,6 +15,9 @@ import (
 // that pins a cut tells the others, and they pin theirs. One that is behind pins them
 // once it has them. One that is ahead can do so for a moment after they were replaced.
 
+// A node that has just started has none of the older ones. It says so, and new walks do not
+// join what was pinned before.
+
 // Walk is a cut that a node keeps for walks, as it tells the other nodes.
 type Walk struct {
 	Generations []query.Generation // ascending by chain
@@ -28,6 +31,7 @@ type sharedPins struct {
 	seen     map[market.ChainID]*rankings.View // on the board, at the last update
 	replaced map[market.ChainID]replacedView
 	awaited  []awaitedWalk
+	joinFrom time.Time // new walks join no cut that was made before: a node lacks it
 
 	wake    chan struct{} // for updateShared; of capacity 1
 	stop    chan struct{}
@@ -153,8 +157,22 @@ func (p *pins) accountsOf(c *cut) (accounts []uint64) {
 	return accounts
 }
 
+// isEverywhere reports whether every node can have a cut: no node started after it was made.
+func (p *pins) isEverywhere(c *cut) bool {
+	return p.shared == nil || !c.made.Before(p.shared.joinFrom)
+}
+
 // HearWalk pins what another node has pinned, so that the walk can go on here.
 func (p *Pages) HearWalk(w *Walk) { p.pins.hear(w) }
+
+// HearStart notes that another node has started, which has nothing that was pinned before.
+func (p *Pages) HearStart() {
+	p.pins.mu.Lock()
+	defer p.pins.mu.Unlock()
+	if s := p.pins.shared; s != nil {
+		s.joinFrom = time.Now()
+	}
+}
 
 func (p *pins) hear(w *Walk) {
 	p.mu.Lock()

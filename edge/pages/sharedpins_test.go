@@ -313,6 +313,29 @@ func TestWalkIsToldAgain(t *testing.T) {
 	})
 }
 
+// A walk that begins after a node has started is not on generations that this node never had.
+func TestWalkAfterANodeStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 2, time.Millisecond)
+		old, started := nodes[0], nodes[1]
+		old.publish(1)
+		old.begin(7, 1)
+		old.publish(2, 3, 4)
+		started.publish(4)
+		old.HearStart()
+
+		old.begin(7, 4)
+		old.begin(8, 4)
+		time.Sleep(2 * time.Millisecond)
+		if !started.answers(7, 4) || !started.answers(8, 4) {
+			t.Error("a walk does not go on at the node that has started")
+		}
+		if kept, awaited := old.kept(); !slices.Equal(kept, []uint64{1, 4}) || awaited != 0 {
+			t.Errorf("generations %d are kept, and %d walks awaited; want 1 and 4, and none", kept, awaited)
+		}
+	})
+}
+
 // If the other walks have all pins, the answer says when the first of them ends.
 func TestWalkWaitsForTheFirstThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
