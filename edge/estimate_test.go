@@ -9,6 +9,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/storage/accounts"
 )
 
 // estimate asks what a position of a range and value would have earned.
@@ -160,6 +161,12 @@ func TestEstimateRefused(t *testing.T) {
 		"tickLower 1 is not allowed; allowed are multiples of the pool's tickSpacing %d", pool.TickSpacing))
 	f("?tickLower=-600&tickUpper=1&valueUsd=1", fmt.Sprintf(
 		"tickUpper 1 is not allowed; allowed are multiples of the pool's tickSpacing %d", pool.TickSpacing))
+	// It comes before the quota.
+	s.key = s.issue("free", accounts.Server)
+	s.drainTo(s.key, 0)
+	f("?tickLower=1&tickUpper=600&valueUsd=1", fmt.Sprintf(
+		"tickLower 1 is not allowed; allowed are multiples of the pool's tickSpacing %d", pool.TickSpacing))
+	s = serve(t, nil)
 	f("?tickLower=-600&tickUpper=600&valueUsd=1e300",
 		"valueUsd 1e+300 is too large for the range -600 to 600; the liquidity that it buys cannot exceed 2^128")
 

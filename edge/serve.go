@@ -97,6 +97,9 @@ func (s *Server) answer(r *request) *render.Error {
 // computed, bills or releases them, and sends the answer.
 func (s *Server) answerMetered(r *request) *render.Error {
 	units := r.Units()
+	if err := s.pages.CheckEstimate(&r.Question); err != nil {
+		return err
+	}
 	if units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err

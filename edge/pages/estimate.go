@@ -10,16 +10,39 @@ import (
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage/accounts"
 )
+
+// CheckEstimate refuses an estimate with ticks at which no position of its pool can end:
+// this comes before the quota. That there is no such pool is for the answer to say.
+func (p *Pages) CheckEstimate(q *Question) *render.Error {
+	if q.Route != accounts.RoutePoolEstimate {
+		return nil
+	}
+	sc, unavailable := p.scopeOf(q, q.Chain)
+	if unavailable != nil {
+		return nil
+	}
+
+	st := sc.views[0].State
+	if pool, ok := q.findIndex(sc.views[0]); ok {
+		if err := q.Estimate.CheckSpacing(st.Pools.At(pool).TickSpacing); err != nil {
+			return render.BadRequest(err)
+		}
+	}
+	return nil
+}
 
 // appendEstimate appends what a position of a range and value would have earned in a pool.
 func (s *Pages) appendEstimate(
 	dst []byte, q *Question, v *rankings.View, pool uint32,
 ) ([]byte, *render.Error) {
 	st, asked := v.State, &q.Estimate
+	// The pool may be younger than the view that CheckEstimate saw.
 	if err := asked.CheckSpacing(st.Pools.At(pool).TickSpacing); err != nil {
 		return nil, render.BadRequest(err)
 	}
+
 	positions, most, err := v.PoolPositions(pool)
 	if err != nil {
 		return nil, listError(err)
