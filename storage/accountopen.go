@@ -222,7 +222,17 @@ func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
 	a.cache = pebble.NewCache(accountsCache)
 	p := o.pebble()
 	p.Cache, p.Lock, p.ReadOnly = a.cache, a.lock, o.ReadOnly
+	var starting opening
+	told := p.EventListener.BackgroundError
+	p.EventListener.BackgroundError = func(err error) {
+		told(err)
+		if !pebble.IsCorruptionError(err) {
+			starting.failed(err, p.Logger)
+		}
+	}
+
 	db, err := pebble.Open(a.dir, p)
+	starting.done.Store(true)
 	var code syscall.Errno
 	switch {
 	case isDamage(err), err != nil && !errors.As(err, &code):

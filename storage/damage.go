@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -180,10 +181,36 @@ func catchDamage(err *error) {
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 	l := s.tele.listener(log)
 	l.DataCorruption = s.noteCorruption
+	crash := &crashLogger{log: log, exit: s.opts.Exit}
 	l.BackgroundError = func(err error) {
 		if !pebble.IsCorruptionError(err) {
 			log.Error("store: flush or compaction failed", "error", err)
+			s.opening.failed(err, crash)
 		}
 	}
 	return l
+}
+
+// maxOpeningFailures bounds how often background work may fail while a database is opened.
+// One failure may be over at the next attempt.
+const maxOpeningFailures = 5
+
+// opening counts failures of background work while Pebble opens a database. Pebble flushes
+// the log that it has read, and on a full disk tries that for ever, without a pause.
+type opening struct {
+	done     atomic.Bool
+	failures atomic.Int32
+}
+
+// begin is called before a database is opened.
+func (o *opening) begin() {
+	o.done.Store(false)
+	o.failures.Store(0)
+}
+
+// failed counts a failure, and ends the process at the last one that is allowed.
+func (o *opening) failed(err error, crash pebble.Logger) {
+	if !o.done.Load() && o.failures.Add(1) == maxOpeningFailures {
+		crash.Fatalf("it cannot be opened: %v", err)
+	}
 }

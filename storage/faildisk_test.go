@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -316,4 +318,42 @@ func TestAnswersOnAFailingDisk(t *testing.T) {
 	if failed < len(readerQuestions) {
 		t.Errorf("%d reads of %d questions were made to fail; want one of each", failed, len(readerQuestions))
 	}
+}
+
+const fullOpeningEnv = "TIDEMARK_TEST_FULL_OPENING"
+
+// A start on a disk that has no room for the tables of its log ends: Pebble would try to
+// write them for ever.
+func TestOpeningWithoutRoom(t *testing.T) {
+	if os.Getenv(fullOpeningEnv) != "" {
+		openWithoutRoom()
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), fullOpeningEnv+"=1")
+	if out, err := child.CombinedOutput(); child.ProcessState.ExitCode() != victimExit {
+		t.Errorf("the start gave %v\n%.2000s", err, out)
+	}
+}
+
+// openWithoutRoom opens a store after a crash, when no table can be written.
+func openWithoutRoom() {
+	disk := vfs.NewCrashableMem()
+	s, err := Open("data", testOptions(disk))
+	must(err)
+	must(s.Commit(newRig(77, 1).cut(2, true)))
+
+	o := testOptions(errorfs.Wrap(disk.CrashClone(vfs.CrashCloneCfg{}), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".sst") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})))
+	o.Exit = func() { os.Exit(victimExit) }
+	_, err = Open("data", o)
+	fmt.Println("opened with", err)
+	os.Exit(0)
 }

@@ -40,6 +40,7 @@ type Store struct {
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
 	standIns  []standIn                    // made by Open
+	opening   opening                      // of db
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
@@ -91,11 +92,13 @@ func (s *Store) openDatabase() error {
 		return err
 	}
 	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
+	s.opening.begin()
 	db, err := pebble.Open(s.dir, s.databaseOptions(s.room.cache))
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
+	s.opening.done.Store(true)
 	s.db = db
 	s.room.adjust(db) // to read the log again takes memtables
 	if err = s.openHeader(); err == nil {
