@@ -174,6 +174,8 @@ func TestConfigRefuses(t *testing.T) {
 	f("feed = \"rpc\"", "chain 1 is enabled and has no node to read from")
 	f("a = [", "tidemark.toml:1:")
 	f("drain = \"0s\"\ndrain = \"1s\"", "tidemark.toml:2: drain is given twice")
+	f("[limits]\npins = 3\n[limits]\nqueue = \"1s\"", "tidemark.toml:3: limits is given twice")
+	f("[limits]\npins = 3\npins = 4", "tidemark.toml:3: limits.pins is given twice")
 	f("\xff\xfe", "tidemark.toml is not a text in UTF-8")
 
 	// Numbers that TOML cannot hold, and what is no number at all, name their key too.

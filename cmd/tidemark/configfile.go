@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,7 +51,9 @@ func errSyntax(path string, err error) error {
 	}
 
 	if strings.Contains(syntax.Message, "already been defined") {
-		return fmt.Errorf("%s:%d: %s is given twice", path, syntax.Position.Line, syntax.LastKey)
+		_, key, _ := strings.Cut(syntax.Message, "'") // LastKey is of the line before, if a table is at fault
+		key, _, _ = strings.Cut(key, "'")
+		return fmt.Errorf("%s:%d: %s is given twice", path, syntax.Position.Line, cmp.Or(key, syntax.LastKey))
 	}
 	message := syntax.Message
 	for _, s := range knownKeys() {
