@@ -71,7 +71,7 @@ export function followLinks() {
   document.addEventListener("click", (event) => {
     const link = (event.target as Element).closest?.("a");
     if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    if (link.origin !== location.origin || !link.pathname.startsWith("/ui") || link.target) return;
+    if (link.origin !== location.origin || !link.pathname.startsWith("/ui") || link.target || link.hash) return;
     event.preventDefault();
     go(link.pathname + link.search);
   });

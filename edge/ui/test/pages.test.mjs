@@ -230,6 +230,16 @@ test("the keyboard does everything", async () => {
   await done(page);
 });
 
+test("the first link of the dashboard leads to the content, as a link", async () => {
+  const page = await open(browser, node, "/ui/positions?limit=20");
+  await rows(page);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.id === "main");
+  assert.equal((await rows(page)).length, 20);
+  await done(page);
+});
+
 /** The share of a canvas that something is drawn on. */
 const drawn = (page) => page.$$eval(".plot canvas", (all) => all.map((canvas) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
