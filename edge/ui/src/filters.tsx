@@ -61,7 +61,7 @@ export function widest(q: Question): string {
     : { ...cleared, minTvlUsd: "0", includeRisky: "true" });
 }
 
-const set = (name: string, value: string | null) => go(withQuery({ [name]: value }), true);
+const set = (name: string, value: string | null) => go(withQuery({ [name]: value }));
 
 function Choice({ label, name, value, options }: { label: string; name: string; value: string; options: [string, string][] }) {
   const base = options[0]![0];

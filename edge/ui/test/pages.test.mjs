@@ -162,6 +162,23 @@ test("every filter narrows as the list does, is seen, and can be taken off", asy
   await done(page);
 });
 
+test("Back takes off the filter that was set last", async () => {
+  const page = await open(browser, node, "/ui/positions?limit=20");
+  await rows(page);
+  const select = (n) => page.locator(".filters select").nth(n);
+  await select(0).selectOption("42161");
+  await page.waitForFunction(() => location.search.includes("chainId=42161"));
+  await select(2).selectOption("all");
+  await page.waitForFunction(() => location.search.includes("status=all"));
+  await page.goBack();
+  await page.waitForFunction(() => !location.search.includes("status"));
+  assert.equal(await select(2).inputValue(), "active");
+  await page.goBack();
+  await page.waitForFunction(() => location.search === "?limit=20");
+  assert.equal(await select(0).inputValue(), "");
+  await done(page);
+});
+
 test("pages turn, to the last and back", async () => {
   const page = await open(browser, node, "/ui/positions?limit=20&status=all");
   await rows(page);
