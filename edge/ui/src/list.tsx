@@ -159,7 +159,7 @@ function Rows({ question: q, rows, dimmed, fixed }: { question: Question; rows: 
     return all.filter((c) => !(c.id === "owner" && fixed?.owner));
   }, [q.kind, fixed, chains.value]);
   return (
-    <Table label={q.kind === "positions" ? "Positions" : "Pools"} columns={columns} rows={rows} expected={Math.min(q.limit, 50)}
+    <Table label={q.kind === "positions" ? "Positions" : "Pools"} columns={columns} rows={rows} expected={q.limit}
       keyOf={keyOf} hrefOf={hrefOf} onOpen={go} sort={q.sort} sortHref={(sort) => withQuery({ sort })} dimmed={dimmed} />
   );
 }

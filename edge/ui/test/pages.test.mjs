@@ -179,6 +179,18 @@ test("Back takes off the filter that was set last", async () => {
   await done(page);
 });
 
+test("Back from a row leads to the place where it was", async () => {
+  const page = await open(browser, node, "/ui/positions?limit=100");
+  await rows(page);
+  await page.evaluate(() => scrollTo(0, 1500));
+  await page.locator("tr[data-key] a.open").nth(65).click();
+  await page.waitForFunction(() => location.pathname.startsWith("/ui/positions/") && document.querySelector(".figures"));
+  await page.goBack();
+  await rows(page);
+  await page.waitForFunction(() => Math.abs(scrollY - 1500) < 50);
+  await done(page);
+});
+
 test("pages turn, to the last and back", async () => {
   const page = await open(browser, node, "/ui/positions?limit=20&status=all");
   await rows(page);
