@@ -15,16 +15,16 @@ export interface Asked<T> {
 
 /** The answer to one question. `follow` names a chain whose generations it follows. */
 export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promise<T>, on: unknown[], follow?: number): Asked<T> {
-  const [loaded, setLoaded] = useState<{ asked: string; answer: T | null; error: Error | null }>({ asked: "", answer: null, error: null });
+  const [loaded, setLoaded] = useState<{ asked: string; answer: T | null; error: Error | null; turn: number }>({ asked: "", answer: null, error: null, turn: -1 });
   const [again, askAgain] = useState(0);
   const asked = JSON.stringify([on, useStore(key)]);
-  const turns = useTurns(useStore(health)?.chains.find((c) => c.chainId === follow)?.generation ?? null);
+  const turns = useTurns(useStore(health)?.chains.find((c) => c.chainId === follow)?.generation ?? null, loaded.turn);
 
   useEffect(() => {
     const stop = new AbortController();
     ask(client(), stop.signal).then(
-      (answer) => setLoaded({ asked, answer, error: null }),
-      (error) => { if (!stop.signal.aborted) setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error })); },
+      (answer) => setLoaded({ asked, answer, error: null, turn: turns }),
+      (error) => { if (!stop.signal.aborted) setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error, turn: turns })); },
     );
     return () => stop.abort();
   }, [asked, again, turns]);
@@ -34,9 +34,10 @@ export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promis
 
 /**
  * How many generations the page has followed, at most one in its pace. The first
- * one that becomes known is no turn: the question has been asked by then.
+ * one that becomes known is no turn: the question has been asked by then. The next one
+ * waits for the answer to the last, which it would drop.
  */
-function useTurns(generation: number | null): number {
+function useTurns(generation: number | null, answered: number): number {
   const every = useStore(pace);
   const [turns, setTurns] = useState(0);
   const [shown, setShown] = useState<number | null>(null);
@@ -47,11 +48,11 @@ function useTurns(generation: number | null): number {
       setShown(generation);
       return;
     }
-    if (every === 0) return;
+    if (every === 0 || answered !== turns) return;
 
     const timer = setTimeout(() => { setShown(generation); setTurns((n) => n + 1); }, every * 1000);
     return () => clearTimeout(timer);
-  }, [generation === shown, shown, every]);
+  }, [generation === shown, shown, every, answered === turns]);
 
   return turns;
 }

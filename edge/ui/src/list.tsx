@@ -50,10 +50,11 @@ function useRows(q: Question, held: () => boolean) {
   const generation = useGeneration(q);
   const id = (of: Question) => JSON.stringify([of, using]);
   const asked = id(q);
-  const last = useRef({ at: 0, generation: "", answered: "", stop: new AbortController() });
+  const last = useRef({ at: 0, generation: "", answered: "", asking: 0, stop: new AbortController() });
 
   const load = async () => {
     const { stop } = last.current;
+    last.current.asking++;
     last.current.at = Date.now();
     last.current.generation = generation;
     try {
@@ -69,6 +70,8 @@ function useRows(q: Question, held: () => boolean) {
     } catch (error) {
       if (stop.signal.aborted) return;
       setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error: error as Error }));
+    } finally {
+      last.current.asking--;
     }
   };
 
@@ -81,12 +84,13 @@ function useRows(q: Question, held: () => boolean) {
     return () => last.current.stop.abort();
   }, [asked, again]);
 
-  // Another generation: in its turn, and once the pointer has left the rows.
+  // Another generation: in its turn, once the last one is answered and the pointer has left
+  // the rows.
   useEffect(() => {
     if (using === null || every === 0 || q.generation || last.current.generation === generation) return;
     let timer = 0;
     const turn = () => {
-      if (held()) timer = setTimeout(turn, 400);
+      if (held() || last.current.asking > 0) timer = setTimeout(turn, 400);
       else void load();
     };
     timer = setTimeout(turn, Math.max(0, last.current.at + every * 1000 - Date.now()));

@@ -487,6 +487,32 @@ test("a slow answer leaves a page that is drawn, named and still", async () => {
   await done(page);
 });
 
+test("answers that take longer than the pace are waited for, one at a time", async () => {
+  const page = await open(browser, node, "/docs");
+  const { positionId } = (await node.get("/v1/positions?chainId=42161&limit=1")).body.positions[0];
+  let underWay = 0, most = 0;
+  await page.route(/v1.positions/, async (route) => {
+    most = Math.max(most, ++underWay);
+    await new Promise((done) => setTimeout(done, 12_000));
+    underWay--;
+    await route.continue().catch(() => undefined);
+  });
+  await page.goto(`${node.url}/ui/positions?limit=20`);
+  await rows(page);
+  await page.waitForTimeout(24_000);
+  assert.equal(most, 1);
+
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page.route(`**/v1/positions/42161/swapdex-v4/${positionId}`, async (route) => {
+    await new Promise((done) => setTimeout(done, 12_000));
+    await route.continue().catch(() => undefined);
+  });
+  await page.goto(`${node.url}/ui/positions/42161/swapdex-v4/${positionId}`);
+  await page.locator(".figures").waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await done(page);
+});
+
 test("the guides can be read and copied, the reference tried", async () => {
   const page = await open(browser, node, "/docs");
   const names = await page.$$eval(".contents a", (all) => all.map((a) => a.getAttribute("href")));
