@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { client, health, key } from "./node.js";
 import { pace } from "./pace.js";
-import type { ChartRange, Tidemark } from "../../client/ts/src/index.js";
+import { Unreachable, type ChartRange, type Tidemark } from "../../client/ts/src/index.js";
 
 export interface Asked<T> {
   /** The last answer: until another question is answered, that of the one before. */
@@ -29,7 +29,18 @@ export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promis
     return () => stop.abort();
   }, [asked, again, turns]);
 
-  return { ...loaded, current: loaded.asked === asked, retry: () => askAgain((n) => n + 1) };
+  const retry = () => askAgain((n) => n + 1);
+  useReturn(loaded.error, retry);
+  return { ...loaded, current: loaded.asked === asked, retry };
+}
+
+/** Ask again once the node answers, after it did not. */
+export function useReturn(error: Error | null, retry: () => void) {
+  useEffect(() => {
+    if (!(error instanceof Unreachable)) return;
+    const stop = health.watch(() => { stop(); retry(); });
+    return stop;
+  }, [error]);
 }
 
 /**

@@ -10,6 +10,7 @@ import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { integer } from "./format.js";
 import { poolHref, positionHref } from "./route.js";
 import { pace } from "./pace.js";
+import { useReturn } from "./answer.js";
 import { Gone, type Pool, type PoolList, type Position, type PositionList } from "../../client/ts/src/index.js";
 
 export type Row = Position | Pool;
@@ -105,7 +106,9 @@ function useRows(q: Question, held: () => boolean) {
     return () => clearInterval(timer);
   }, [asked, ended]);
 
-  return { loaded, current: loaded.asked === asked, retry: () => askAgain((n) => n + 1) };
+  const retry = () => askAgain((n) => n + 1);
+  useReturn(loaded.error, retry);
+  return { loaded, current: loaded.asked === asked, retry };
 }
 
 export function ListPage({ kind, query, fixed, embedded }: {

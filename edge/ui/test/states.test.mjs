@@ -100,6 +100,24 @@ test("a failure of a refresh is told above the rows; a key that is revoked is as
   await done(page);
 });
 
+test("what the node did not answer is asked again once it does", async () => {
+  const node = await start({});
+  const { owner } = (await node.get("/v1/positions?limit=1")).body.positions[0];
+  const page = await open(browser, node, "/ui/positions?limit=20", { expected: ["ERR_FAILED"] });
+  await rows(page);
+  await page.getByRole("button", { name: /rows follow/ }).click();
+  await page.getByRole("button", { name: /rows follow/ }).click(); // held
+  for (const [path, drawn] of [["/ui/usage", "Units used"], [`/ui/owners/${owner}`, "All chains|Ethereum|Arbitrum|Avalanche"], ["/ui/pools", "TVL"]]) {
+    await page.route(/v1.(usage|owners|pools|positions)/, (route) => route.abort());
+    await page.goto(node.url + path);
+    await page.getByRole("heading", { name: "The node does not answer" }).first().waitFor();
+    await page.unrouteAll();
+    await page.getByRole("heading", { name: "The node does not answer" }).first().waitFor({ state: "detached" });
+    await page.locator("table tbody tr, .figures").getByText(new RegExp(drawn)).or(page.locator("tr[data-key]")).first().waitFor();
+  }
+  await done(page);
+});
+
 test("charts of a time that cannot be had are not those of another", async () => {
   const node = await start({});
   const { positionId } = (await node.get("/v1/positions?chainId=1&limit=1")).body.positions[0];
