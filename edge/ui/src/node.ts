@@ -4,6 +4,7 @@ import { Store } from "./store.js";
 
 const KEY_NAME = "tidemark.key";
 const HEALTH_EVERY_MS = 2000;
+const HEALTH_WAIT_MS = 8000; // a node that takes longer does not answer
 
 /** The API key: kept for this tab only, never in an address. */
 export const key = new Store<string | null>(sessionStorage.getItem(KEY_NAME));
@@ -39,16 +40,22 @@ export function client(attempts = 2, tell?: (answer: Meta) => void): Tidemark {
 
 const free = new Tidemark({ url: "", attempts: 1, onAnswer: noteAnswer });
 
+let polling = false;
+
 async function pollHealth() {
-  if (document.hidden) return;
+  if (document.hidden || polling) return;
+  polling = true;
+  const call = { signal: AbortSignal.timeout(HEALTH_WAIT_MS) };
   try {
     // The names come with the first readouts: later they would move them.
     const named = chains.value.length > 0;
-    const [found, state] = await Promise.all([named ? chains.value : free.chains(), free.health()]);
+    const [found, state] = await Promise.all([named ? chains.value : free.chains(call), free.health(call)]);
     if (!named) chains.set(found);
     health.set(state);
   } catch {
     if (offlineSince.value === null) offlineSince.set(now());
+  } finally {
+    polling = false;
   }
 }
 

@@ -118,6 +118,19 @@ test("what the node did not answer is asked again once it does", async () => {
   await done(page);
 });
 
+test("a node that hangs is said to be offline", async () => {
+  const node = await start({});
+  const page = await open(browser, node, "/ui/pools");
+  await rows(page);
+  let asked = 0;
+  await page.route("**/health", () => { asked++; }); // never answered
+  await page.getByText("Offline.").waitFor();
+  assert.equal(asked, 1, "health is asked for while it is asked for");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page.getByText("Offline.").waitFor({ state: "detached" });
+  await done(page);
+});
+
 test("charts of a time that cannot be had are not those of another", async () => {
   const node = await start({});
   const { positionId } = (await node.get("/v1/positions?chainId=1&limit=1")).body.positions[0];
