@@ -2,7 +2,7 @@
 // shows it to everyone, else how each chain stands.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { chains, health, now, watchNode } from "./node.js";
+import { chains, health, now, offlineSince, watchNode } from "./node.js";
 import { useStore } from "./store.js";
 import { ago, duration, integer, percent, sign, usd } from "./format.js";
 import { ChainMark, Pair, RangeBar } from "./marks.js";
@@ -23,6 +23,7 @@ async function lookAtIndex(): Promise<Index> {
 
 function Live() {
   const [index, setIndex] = useState<Index | null>(null);
+  const offline = useStore(offlineSince);
   useStore(health);
   useStore(chains);
   useEffect(() => {
@@ -31,7 +32,7 @@ function Live() {
     const timer = setInterval(look, LOOK_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  if (index === null) return <Blank />;
+  if (index === null) return offline === null ? <Blank /> : <p role="status">The node does not answer. The page tries again.</p>;
   return index.preview ? <Top rows={index.preview.positions} /> : <Chains />;
 }
 

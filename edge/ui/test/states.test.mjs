@@ -161,6 +161,18 @@ test("an unknown position, a capped total and a degraded detail are told", async
   await done(page);
 });
 
+test("the front page says that the node does not answer, and goes on when it does", async () => {
+  const node = await start({});
+  const page = await open(browser, node, "/docs", { expected: ["ERR_FAILED"] });
+  await page.route("**/*", (route) => (route.request().resourceType() === "fetch" ? route.abort() : route.continue()));
+  await page.goto(`${node.url}/`);
+  await page.getByText("The node does not answer.").waitFor();
+  assert.deepEqual(await findings(page), []);
+  await page.unrouteAll();
+  await page.waitForFunction(() => document.querySelectorAll(".live tbody tr").length > 0);
+  await done(page);
+});
+
 test("without a preview the front page shows the chains", async () => {
   const node = await start({});
   const page = await open(browser, node, "/docs");
