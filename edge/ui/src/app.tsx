@@ -21,7 +21,7 @@ function Detail({ pick }: { pick: (d: Details) => ComponentChildren }) {
 function Content({ v }: { v: View }) {
   const using = useStore(key);
   if (v.page === "positions" || v.page === "pools") return <ListPage key={v.page} kind={v.page} query={v.query} />;
-  if (using === null) return <KeyForm />;
+  if (using === null && v.page !== "unknown") return <><h1 class="sr">{TITLES[v.page]}</h1><KeyForm /></>;
   switch (v.page) {
     case "position": return <Detail pick={(d) => <d.PositionPage key={`${v.chain}-${v.id}`} chain={v.chain} id={v.id} query={v.query} />} />;
     case "pool": return <Detail pick={(d) => <d.PoolPage key={`${v.chain}-${v.id}`} chain={v.chain} id={v.id} query={v.query} />} />;

@@ -21,7 +21,7 @@ export function PoolPage({ chain, id, query }: { chain: number; id: string; quer
 
   if (!p || isRefused(detail.error)) {
     return detail.error
-      ? <div class="column"><Failure error={detail.error} retry={detail.retry} /></div>
+      ? <div class="column"><h1 class="sr">Pool</h1><Failure error={detail.error} retry={detail.retry} /></div>
       : <div class="column loading" aria-busy="true"><h1 class="sr">Pool</h1><i style={{ width: "240px" }} /><i style={{ width: "640px" }} /></div>;
   }
   return (

@@ -23,7 +23,7 @@ export function PositionPage({ chain, id, query }: { chain: number; id: string; 
 
   if (!p || isRefused(detail.error)) {
     return detail.error
-      ? <div class="column"><Failure error={detail.error} retry={detail.retry} /></div>
+      ? <div class="column"><h1 class="sr">Position</h1><Failure error={detail.error} retry={detail.retry} /></div>
       : <div class="column loading" aria-busy="true"><h1 class="sr">Position</h1><Blank /></div>;
   }
   return (

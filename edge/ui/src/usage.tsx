@@ -11,8 +11,8 @@ const broken = (path: string) => path.split("/").flatMap((part, i) => (i === 0 ?
 /** What the key's account has used this month. */
 export function UsagePage() {
   const { answer: u, error, retry } = useAnswer((api, signal) => api.usage({ signal }), []);
-  if (error) return <div class="column"><Failure error={error} retry={retry} /></div>;
-  if (!u) return <div class="column loading" aria-busy="true"><i style={{ width: "480px" }} /></div>;
+  if (error) return <div class="column"><h1 class="sr">Usage</h1><Failure error={error} retry={retry} /></div>;
+  if (!u) return <div class="column loading" aria-busy="true"><h1 class="sr">Usage</h1><i style={{ width: "480px" }} /></div>;
   return (
     <article class="column">
       <header class="head"><h1>Usage</h1><p class="sub">Account <b>{u.account}</b>, plan {u.plan}, {u.month}</p>

@@ -598,6 +598,15 @@ test("the reference is drawn however early its document comes", async () => {
   await done(page);
 });
 
+test("axe finds nothing where a page has nothing to show", async () => {
+  for (const [key, path] of [["", positionPath()], ["", "/ui/usage"], ["tm_srv_x", poolPath()], ["tm_srv_x", "/ui/usage"], [node.key, "/ui/positions/1/swapdex-v4/999999"], [node.key, "/ui/pools/1/swapdex-v4/0x12"], [node.key, "/ui/nothing"], ["", "/ui/nothing"]]) {
+    const page = await open(browser, node, path, { key, expected: [400, 401, 404] });
+    await page.locator(".state").waitFor();
+    assert.deepEqual(await findings(page), [], `${path} with ${key || "no key"}`);
+    await done(page);
+  }
+});
+
 /** Open every kind of page in turn. */
 async function everyPage(options, look) {
   const page = await open(browser, node, "/docs/units", { reduced: true, ...options });
