@@ -41,9 +41,9 @@ export function questionOf(kind: "positions" | "pools", query: URLSearchParams):
   }
   return {
     kind, parameters,
-    sort: sort in SORTS[kind] ? sort : DEFAULT_SORT[kind],
+    sort: Object.hasOwn(SORTS[kind], sort) ? sort : DEFAULT_SORT[kind],
     limit: LIMITS.includes(limit) ? limit : DEFAULT_LIMIT,
-    page: Math.max(1, Math.floor(Number(query.get("page"))) || 1),
+    page: Math.min(Math.max(1, Math.floor(Number(query.get("page"))) || 1), Number.MAX_SAFE_INTEGER),
     generation: query.get("generation") ?? "",
   };
 }

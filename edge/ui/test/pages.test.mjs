@@ -191,6 +191,14 @@ test("Back from a row leads to the place where it was", async () => {
   await done(page);
 });
 
+test("an address with what no list has shows a list all the same", async () => {
+  const page = await open(browser, node, "/ui/positions?sort=constructor&limit=7");
+  assert.equal((await rows(page)).length, 50);
+  await page.goto(`${node.url}/ui/pools?page=999999999999999999`);
+  await page.getByRole("heading", { name: "The ranking ends before this page" }).waitFor();
+  await done(page);
+});
+
 test("pages turn, to the last and back", async () => {
   const page = await open(browser, node, "/ui/positions?limit=20&status=all");
   await rows(page);
