@@ -19,12 +19,15 @@ const goNames: Record<string, string> = { chainId: "ChainID", poolId: "PoolID", 
 
 const goName = (name: string) => goNames[name] ?? name[0]!.toUpperCase() + name.slice(1);
 
+/** A path within the quotes of a shell: an address may have anything in it. */
+const quoted = (path: string) => path.replace(/["$`\\!]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+
 const isList = (s: Shown) => s.method === "positions" || s.method === "pools";
 
 const LANGUAGES = {
   curl: (s: Shown) => {
     const query = new URLSearchParams(Object.entries(s.query).map(([k, v]) => [k, String(v)])).toString();
-    return `curl -H "KC-APIKey: $KEY" \\\n  "${location.origin}${s.path}${query ? `?${query}` : ""}"`;
+    return `curl -H "KC-APIKey: $KEY" \\\n  "${location.origin}${quoted(s.path)}${query ? `?${query}` : ""}"`;
   },
   TypeScript: (s: Shown) => {
     const fields = Object.entries(s.query).map(([k, v]) => `${k}: ${numbers.has(k) || v === "true" ? v : JSON.stringify(v)}`);

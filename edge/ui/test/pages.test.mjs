@@ -469,6 +469,14 @@ test("what is copied is exact, and what is shown can be asked for", async () => 
   await done(page);
 });
 
+test("a line to copy runs nothing that an address holds", async () => {
+  const page = await open(browser, node, "/ui/owners/$(touch)`x`", { expected: [400] });
+  await page.getByRole("button", { name: "As a request" }).click();
+  const curl = await page.locator("#request code").innerText();
+  assert.ok(!/\$\(|`/.test(curl), curl);
+  await done(page);
+});
+
 test("the front page shows a live ranking", async () => {
   const page = await open(browser, node, "/", { key: "" });
   await page.waitForFunction(() => document.querySelectorAll(".live tbody tr").length === 5);
