@@ -9,6 +9,9 @@ const HEALTH_WAIT_MS = 8000; // a node that takes longer does not answer
 /** The API key: kept for this tab only, never in an address. */
 export const key = new Store<string | null>(sessionStorage.getItem(KEY_NAME));
 
+/** The key that was typed. A header has no letters beyond ASCII, so the node is sent their codes, and refuses them. */
+export const keyOf = (text: string) => text.trim().replace(/[^ -~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+
 key.watch((value) => {
   if (value === null) sessionStorage.removeItem(KEY_NAME);
   else sessionStorage.setItem(KEY_NAME, value);

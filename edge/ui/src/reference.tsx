@@ -5,7 +5,7 @@ import "./docs.js";
 import { beginningOf } from "./beginning.js";
 import { copyFrom } from "./copy.js";
 import { Store, useStore } from "./store.js";
-import { client, key, meta } from "./node.js";
+import { client, key, keyOf, meta } from "./node.js";
 import { Failure } from "./states.js";
 import { TidemarkError } from "../../client/ts/src/index.js";
 
@@ -91,7 +91,7 @@ function KeyField() {
   return (
     <label class="key-field">
       <span>Your key, for trying</span>
-      <input type="password" autocomplete="off" spellcheck={false} placeholder="tm_srv_…" value={using ?? ""} onInput={(e) => key.set(e.currentTarget.value.trim() || null)} />
+      <input type="password" autocomplete="off" spellcheck={false} placeholder="tm_srv_…" value={using ?? ""} onInput={(e) => key.set(keyOf(e.currentTarget.value) || null)} />
       <span class="quiet">Kept in this tab, sent to this node only.</span>
     </label>
   );

@@ -1,7 +1,7 @@
 // What stands where the rows would be, and what is said above them.
 import { useState } from "preact/hooks";
 import { useStore } from "./store.js";
-import { chainOf, key, now, offlineSince } from "./node.js";
+import { chainOf, key, keyOf, now, offlineSince } from "./node.js";
 import { withQuery } from "./route.js";
 import { ago, duration, time } from "./format.js";
 import { BadRequest, Forbidden, Gone, NotFound, QuotaSpent, RateLimited, Unauthorized, Unavailable, Unreachable } from "../../client/ts/src/index.js";
@@ -38,7 +38,7 @@ export function Banners({ flags, error = null }: { flags: Flags | null; error?: 
 export function KeyForm({ wrong }: { wrong?: string | undefined }) {
   const [text, setText] = useState("");
   return (
-    <form class="state key" onSubmit={(e) => { e.preventDefault(); if (text.trim()) key.set(text.trim()); }}>
+    <form class="state key" onSubmit={(e) => { e.preventDefault(); if (text.trim()) key.set(keyOf(text)); }}>
       <h2>{wrong ? "That key was not accepted" : "Rankings need a key"}</h2>
       <p>{wrong ?? "Paste a server key. It stays in this tab and is sent to this node only, in the KC-APIKey header."}</p>
       <div class="row">

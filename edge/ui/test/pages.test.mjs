@@ -99,6 +99,10 @@ test("a visitor without a key is asked for one, a wrong key is told so, a right 
   await page.getByLabel("API key").fill("tm_srv_000000000000000000000000000000000000");
   await page.getByRole("button", { name: "Use key" }).click();
   await page.getByRole("heading", { name: "That key was not accepted" }).waitFor();
+  await page.getByLabel("API key").fill("\u043a\u043b\u044e\u0447");
+  await page.getByRole("button", { name: "Use key" }).click();
+  await page.waitForResponse((answer) => answer.status() === 401);
+  await page.getByRole("heading", { name: "That key was not accepted" }).waitFor();
   await page.getByLabel("API key").fill(node.key);
   await page.getByRole("button", { name: "Use key" }).click();
   assert.ok((await rows(page)).length > 10);
