@@ -41,6 +41,9 @@ type StreamEvent struct {
 // silence is how long a stream may be silent: three times the node's comments.
 const silence = 45 * time.Second
 
+// lived is how long a connection without events lasts if it works: until a comment.
+const lived = 15 * time.Second
+
 // maxEvent is more than the longest event: a reorg of a hundred pools.
 const maxEvent = 1 << 20
 
@@ -51,13 +54,12 @@ func (c *Client) Stream(ctx context.Context, q StreamQuery) iter.Seq2[*StreamEve
 	return func(yield func(*StreamEvent, error) bool) {
 		q := q // a second loop begins where the first one did
 		for attempt := 1; ; attempt++ {
-			last := q.LastEventID
-			goOn, err := c.follow(ctx, &q, yield)
+			goOn, worked, err := c.follow(ctx, &q, yield)
 			if !goOn {
 				return
 			}
-			if q.LastEventID != last {
-				attempt = 1 // it worked for a while
+			if worked {
+				attempt = 1
 			}
 
 			wait, again := c.retryWait(ctx, err, attempt)
@@ -73,17 +75,20 @@ func (c *Client) Stream(ctx context.Context, q StreamQuery) iter.Seq2[*StreamEve
 }
 
 // follow reads one connection's events until it breaks, and notes the last id in q.
-// goOn is false if the iteration is over.
+// goOn is false if the iteration is over. worked is true if there were events, or if the
+// connection was quiet for a while before it broke.
 func (c *Client) follow(
 	ctx context.Context, q *StreamQuery, yield func(*StreamEvent, error) bool,
-) (goOn bool, err error) {
+) (goOn, worked bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, err := c.openStream(ctx, q)
 	if err != nil {
-		return true, err
+		return true, false, err
 	}
 	defer body.Close()
+
+	opened, from := time.Now(), q.LastEventID
 
 	silent := time.AfterFunc(silence, cancel)
 	defer silent.Stop()
@@ -108,7 +113,7 @@ func (c *Client) follow(
 		told := e
 		if err := told.decode(q, data); err != nil {
 			yield(nil, err)
-			return false, nil
+			return false, false, nil
 		}
 		if told.ID != "" {
 			q.LastEventID = told.ID
@@ -117,7 +122,7 @@ func (c *Client) follow(
 			break // another node, or this one in a moment
 		}
 		if !yield(&told, nil) || told.End != nil {
-			return false, nil
+			return false, false, nil
 		}
 		e, data = StreamEvent{}, ""
 	}
@@ -125,7 +130,7 @@ func (c *Client) follow(
 	if err = lines.Err(); err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return true, err
+	return true, q.LastEventID != from || time.Since(opened) >= lived, err
 }
 
 // openStream connects.

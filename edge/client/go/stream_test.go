@@ -97,6 +97,41 @@ func TestStreamFails(t *testing.T) {
 	f(503, defaultAttempts)
 }
 
+// TestQuietStream checks that a stream goes on however often a connection without events
+// breaks, if it has lasted for a while each time.
+func TestQuietStream(t *testing.T) {
+	f := func(lasts time.Duration, want int) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			c := scripted(func(*http.Request) *http.Response {
+				if asked++; asked == 9 {
+					return say(200, "event: end\ndata: {\"reason\":\"revoked\"}\n\n")
+				}
+				answer := say(200, "")
+				answer.Body = io.NopCloser(breaksAfter(lasts))
+				return answer
+			})
+
+			for range c.Stream(t.Context(), StreamQuery{Positions: []string{"1-1"}, LastEventID: "1:1/0"}) {
+			}
+			if asked != want {
+				t.Errorf("%d connections that last %s; want %d", asked, lasts, want)
+			}
+		})
+	}
+	f(20*time.Second, 9)
+	f(time.Second, defaultAttempts)
+}
+
+// breaksAfter is the body of a connection that breaks without a word.
+type breaksAfter time.Duration
+
+func (b breaksAfter) Read([]byte) (int, error) {
+	time.Sleep(time.Duration(b))
+	return 0, io.ErrUnexpectedEOF
+}
+
 // roundTrip answers requests without a connection.
 type roundTrip func(*http.Request) *http.Response
 
