@@ -48,6 +48,9 @@ func (s *Server) beginStream(r *request) *render.Error {
 
 // runStream writes the events of a stream until it ends.
 func (s *Server) runStream(w *longWriter, asked query.Stream, ticket *gate.Ticket) {
+	if asked.After != nil {
+		s.pages.AwaitGenerations(asked.After.Generations)
+	}
 	events := s.hub.Open(stream.Request{
 		Query: asked, Now: time.Now(), Abort: func() { w.interrupt(errSlowReader) },
 	})

@@ -103,6 +103,9 @@ const (
 	awaitFor = 2 * time.Second
 	// maxBehind is how many generations behind a node may be for a walk to wait for it.
 	maxBehind = 2
+	// maxStreamBehind is the same for a stream, which waits in a goroutine that it has anyway:
+	// what a chain makes in a minute. A node that is further behind is flagged stale.
+	maxStreamBehind = 30
 	// maxAwaited bounds the walks of other nodes that wait. Accounts share their cuts.
 	maxAwaited = 256
 	// maxExports bounds the exports under way. Each has a goroutine and, while it is

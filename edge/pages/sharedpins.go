@@ -258,9 +258,13 @@ func (p *pins) justReplaced(chain market.ChainID) *rankings.View {
 	return nil
 }
 
+// AwaitGenerations waits until this node has the generations that a stream goes on behind: it
+// may come from a node that is ahead.
+func (p *Pages) AwaitGenerations(of []query.Generation) { p.pins.awaitNamed(of, maxStreamBehind) }
+
 // awaitNamed waits until this node has the named generations, if it is about to have them: it
 // may be behind the node that named them.
-func (p *pins) awaitNamed(named []query.Generation) {
+func (p *pins) awaitNamed(named []query.Generation, most uint64) {
 	if p.shared == nil {
 		return
 	}
@@ -270,7 +274,7 @@ func (p *pins) awaitNamed(named []query.Generation) {
 			return false
 		}
 		now := c.View.Generation
-		return now < g.Number && g.Number <= now+maxBehind
+		return now < g.Number && g.Number <= now+most
 	}
 
 	end := time.Now().Add(awaitFor)

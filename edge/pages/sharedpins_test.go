@@ -313,6 +313,35 @@ func TestWalkIsToldAgain(t *testing.T) {
 	})
 }
 
+// A stream waits for the generations that it comes with, at a node that is behind by more than
+// a walk waits for, but not for those that cannot come.
+func TestStreamOnNodeThatIsBehind(t *testing.T) {
+	f := func(first, last, named uint64, want time.Duration) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			n := newSharing(t, 1, 0)[0]
+			n.publish(first)
+			go func() {
+				for g := first + 1; g <= last; g++ {
+					n.publish(g)
+				}
+			}()
+
+			began := time.Now()
+			n.AwaitGenerations([]query.Generation{{Chain: 1, Number: named}})
+			if took := time.Since(began).Round(100 * time.Millisecond); took != want {
+				t.Errorf("from %d to %d, the stream waits for %d for %s; want %s", first, last, named, took, want)
+			}
+			time.Sleep(time.Second)
+		})
+	}
+	f(5, 10, 10, 200*time.Millisecond)
+	f(5, 5, 5, 0)
+	f(5, 5, 4, 0)
+	f(5, 5, 8, awaitFor)
+	f(5, 5, 5+maxStreamBehind+1, 0)
+}
+
 // A walk that begins after a node has started is not on generations that this node never had.
 func TestWalkAfterANodeStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

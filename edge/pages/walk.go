@@ -43,7 +43,7 @@ func (p *Pages) release(sc *scope) {
 
 // findCut returns the cut that a question asks for. The caller must end the answer.
 func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error) {
-	p.pins.awaitNamed(q.Cut.Named)
+	p.pins.awaitNamed(q.Cut.Named, maxBehind)
 	for range maxLeafRetries {
 		if !q.Cut.Pin {
 			if c := p.pins.findPinned(q.Account, chain, q.Cut.Named); c != nil {
