@@ -256,3 +256,21 @@ func TestSelectionUnpins(t *testing.T) {
 	}
 	t.Error("a generation is still kept after its selection has expired")
 }
+
+// TestNoGenerationYet checks that an answer has no X-Generation, rather than an empty one,
+// before the first generation is published.
+func TestNoGenerationYet(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Board = new(rankings.Board) })
+	f := func(path string, code int) {
+		t.Helper()
+		a := s.get(path)
+		if named, ok := a.header["X-Generation"]; a.code != code || ok {
+			t.Errorf("%s: got %d of generations %q; want %d and no header", path, a.code, named, code)
+		}
+	}
+
+	f("/v1/usage", 200)
+	f("/v1/positions", 503)
+	f("/v1/positions?limit=x", 400)
+	f("/v1/nothing", 404)
+}

@@ -225,12 +225,15 @@ func (s *Server) sendFailure(r *request, e *render.Error) {
 }
 
 // setGenerations sets X-Generation to the generations that an answer was computed
-// from, or to the published ones when there are none.
+// from, or to the published ones when there are none. Before the first is published an
+// answer has no such header.
 func (s *Server) setGenerations(r *request, computed string) {
 	if computed == "" {
 		computed = s.pages.Published()
 	}
-	gate.SetHeader(r.ctx, gate.HeaderGeneration, computed)
+	if computed != "" {
+		gate.SetHeader(r.ctx, gate.HeaderGeneration, computed)
+	}
 }
 
 // finishRequest turns a panic of the request into a 500 and a line in the log, counts the
