@@ -61,7 +61,19 @@ func (n *node) keyAdvice() string {
 
 	command := "tidemark keys issue --account " + registry.Demo
 	if n.originOf("data") != "default" {
-		command += " --data " + n.Data
+		command += " --data " + shellWord(n.Data)
 	}
 	return fmt.Sprintf("\nTo get an API key: %s\n\n", command)
+}
+
+// shellWord is a text as a shell takes it for one word, so that a command can be pasted.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
