@@ -17,9 +17,6 @@ func TestDataIsPrivate(t *testing.T) {
 	if err := os.Chmod(v.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(v.dir, "older"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	v.start()
 	v.customer("acme", "growth")
 	checkPrivate(t, v.dir)
