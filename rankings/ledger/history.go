@@ -131,8 +131,8 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m nftM
 		Block: l.at.block.Number, LogIndex: l.at.log.Index, TxHash: l.at.tx().Hash, Time: l.time,
 		Moved: m.kind != moveNone, From: m.from, To: m.to,
 		GasUsed: g.used, GasPrice: g.price, GasWei: g.wei, GasUnknown: g.unknown,
-		Price0Usd: l.st.Tokens.At(p.Currency0).HourUsd,
-		Price1Usd: l.st.Tokens.At(p.Currency1).HourUsd,
+		Price0Usd: l.independentUsd(p.Currency0, row.Pool),
+		Price1Usd: l.independentUsd(p.Currency1, row.Pool),
 		NativeUsd: l.nativeUsd(),
 	}
 
@@ -140,7 +140,7 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m nftM
 		t.Type = typeOf(c.delta)
 		t.LiquidityDelta = c.delta
 		t.Amount0, t.Amount1, t.Fees0, t.Fees1 = c.amount0, c.amount1, c.fees0, c.fees1
-		row.CostUsd += l.flowUsd(p, c)
+		row.CostUsd += l.flowUsd(p, c, &t)
 	}
 
 	row.CostUsd -= l.gasUsd(g.wei)
@@ -168,11 +168,22 @@ func typeOf(delta clmath.I128) market.TransactionType {
 	return market.Collect
 }
 
-// flowUsd returns what a change paid to the position's owner in USD: fees, plus
-// what was withdrawn or minus what was deposited.
-func (l *Ledger) flowUsd(p *market.Pool, c *change) float64 {
-	principal := l.valueUsd(p.Currency0, &c.amount0) + l.valueUsd(p.Currency1, &c.amount1)
-	fees := l.valueUsd(p.Currency0, &c.fees0) + l.valueUsd(p.Currency1, &c.fees1)
+// independentUsd returns a token's recorded price for a position in a pool. As for
+// an open position, it is unknown if only that pool supports it.
+func (l *Ledger) independentUsd(token, pool uint32) float64 {
+	t := l.st.Tokens.At(token)
+	if ownPoolOnly(t, pool) {
+		return market.Unknown
+	}
+	return t.HourUsd
+}
+
+// flowUsd returns what a change paid to the position's owner in USD, at the prices
+// of its entry: fees, plus what was withdrawn or minus what was deposited.
+func (l *Ledger) flowUsd(p *market.Pool, c *change, t *market.Transaction) float64 {
+	token0, token1 := l.st.Tokens.At(p.Currency0), l.st.Tokens.At(p.Currency1)
+	principal := usdAt(&c.amount0, token0, t.Price0Usd) + usdAt(&c.amount1, token1, t.Price1Usd)
+	fees := usdAt(&c.fees0, token0, t.Price0Usd) + usdAt(&c.fees1, token1, t.Price1Usd)
 	if c.delta.Sign() > 0 {
 		return fees - principal
 	}

@@ -305,6 +305,26 @@ func TestReasonOfAClose(t *testing.T) {
 		market.ClosePrice{Usd: 3, AsOf: 7, Markets: 1, Source: market.SourcePool, Corroborated: true})
 }
 
+// TestOwnPoolPrice: what a position pays in or takes out has no price if nothing but
+// its own pool supports it, as it has none while it is held.
+func TestOwnPoolPrice(t *testing.T) {
+	f := func(price HourPrice, want float64) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		price.Token, price.Usd = 1, 3
+		l.BeginHour(0, []HourPrice{price}, nil)
+		apply(t, l, strictSpan(l))
+		got := l.independentUsd(1, 0)
+		if market.Known(got) != market.Known(want) || market.Known(got) && got != want {
+			t.Errorf("%+v is worth %v; want %v", price, got, want)
+		}
+	}
+
+	f(HourPrice{OnlyPool: market.NoIndex}, 3)
+	f(HourPrice{OnlyPool: 0}, market.Unknown)
+	f(HourPrice{OnlyPool: 0, Corroborated: true}, 3)
+}
+
 // TestFreeHoursAfterRevert: the records of buckets that are gone are not taken again.
 func TestFreeHoursAfterRevert(t *testing.T) {
 	l := poolOfTwo(t, 3000)

@@ -169,13 +169,19 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	}
 	switch {
 	case !market.Known(c.Usd):
-	case t.HourOnlyPool == pool && !t.HourCorroborated:
+	case ownPoolOnly(t, pool):
 		c.Usd, c.Source, c.Markets, c.AsOf = market.Unknown, market.SourceNone, 0, 0
 		c.Reason = cmp.Or(t.HourReason, market.ReasonOwnPoolOnly)
 	default:
 		c.Reason = market.ReasonNone
 	}
 	return c
+}
+
+// ownPoolOnly reports whether nothing but a pool supports the recorded price of a
+// token: positions in that pool have no independent price.
+func ownPoolOnly(t *market.Token, pool uint32) bool {
+	return t.HourOnlyPool == pool && !t.HourCorroborated
 }
 
 // addHolding counts an open position of an owner in a pool. The holders of a pool

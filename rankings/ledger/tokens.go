@@ -86,14 +86,19 @@ func (l *Ledger) applyHour(h *hourRecord) {
 	}
 }
 
-// valueUsd returns the USD value of a raw amount by the hour's record. An amount
-// of 0 is worth 0 even if the token has no price.
+// valueUsd returns the USD value of a raw amount by the hour's record.
 func (l *Ledger) valueUsd(token uint32, amount *clmath.U256) float64 {
+	t := l.st.Tokens.At(token)
+	return usdAt(amount, t, t.HourUsd)
+}
+
+// usdAt returns the USD value of a raw amount of a token at a price. An amount of 0
+// is worth 0 even if the price is not known.
+func usdAt(amount *clmath.U256, t *market.Token, usd float64) float64 {
 	if amount.IsZero() {
 		return 0
 	}
-	t := l.st.Tokens.At(token)
-	return clmath.ToFloat(amount, t.Decimals) * t.HourUsd
+	return clmath.ToFloat(amount, t.Decimals) * usd
 }
 
 // nativeUsd returns the native currency's price by the hour's record.
