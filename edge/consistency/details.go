@@ -157,6 +157,13 @@ func (h *history) checkEntry(at string, e map[string]any) {
 }
 
 func (h *history) entryUsd(j judge, at string, e map[string]any, kind string) {
+	if isQuarantined(h.row) {
+		for _, name := range []string{"valueUsd", "gasUsd", "token0PriceUsd", "token1PriceUsd"} {
+			j.equal(at+"."+name, e[name], nil)
+		}
+		return
+	}
+
 	want := 0.0
 	if kind != "transfer" {
 		for _, leg := range legs {

@@ -39,12 +39,13 @@ type load struct {
 	done chan struct{} // closed when all is read or failed
 	err  error
 
-	it        *storage.Series[market.Transaction]
-	decimals  [2]uint8
-	remaining int
-	truncated bool
-	room      *Buffer // for the entries
-	entryEnds []int   // of each entry
+	it          *storage.Series[market.Transaction]
+	decimals    [2]uint8
+	quarantined bool // the pool
+	remaining   int
+	truncated   bool
+	room        *Buffer // for the entries
+	entryEnds   []int   // of each entry
 }
 
 // findHistory returns the transactions of position i as the view knows them.
@@ -96,9 +97,9 @@ func historyLength(v *rankings.View, i uint32) string {
 	return string(append(key, ' '))
 }
 
-// historyKey identifies a history by its length and its last entry. A later
-// generation finds a kept history as long as it has not grown, and never one
-// from before a reorganisation.
+// historyKey identifies a history by its length, its last entry and whether its pool
+// is quarantined. A later generation finds a kept history as long as it has not grown,
+// and never one from before a reorganisation.
 func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	it := p.transactions(v.State, i, storage.NewestFirst)
 	defer it.Close()
@@ -107,6 +108,9 @@ func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	if it.Next() {
 		t := it.Entry()
 		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
+	}
+	if st := v.State; st.Pools.At(st.Positions.At(i).Pool).Quarantined {
+		key = append(key, " quarantined"...)
 	}
 	return string(key), it.Err()
 }
@@ -122,9 +126,10 @@ func (p *Pages) transactions(
 func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	st := v.State
 	position := st.Positions.At(i)
+	pool := st.Pools.At(position.Pool)
 	l := &load{
 		done: make(chan struct{}), remaining: p.limits.Load().TransactionsMax,
-		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
+		decimals: render.Decimals(st, pool), quarantined: pool.Quarantined,
 		truncated: uint64(position.Entries) > uint64(p.limits.Load().TransactionsMax),
 		room:      takeBuffer(),
 	}
@@ -153,7 +158,7 @@ func (l *load) readEntries(n int) (done bool) {
 		if len(l.entryEnds) > 0 {
 			entries = append(entries, ',')
 		}
-		entries = render.AppendTransaction(entries, l.it.Entry(), l.decimals)
+		entries = render.AppendTransaction(entries, l.it.Entry(), l.decimals, l.quarantined)
 		l.entryEnds = append(l.entryEnds, len(entries))
 	}
 	return false

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestTransactionsGolden(t *testing.T) {
 		if i > 0 {
 			entries = append(entries, ',')
 		}
-		entries = AppendTransaction(entries, &e, [2]uint8{18, 6})
+		entries = AppendTransaction(entries, &e, [2]uint8{18, 6}, false)
 	}
 
 	f := func(name string, h History) {
@@ -96,6 +97,25 @@ func TestTransactionsGolden(t *testing.T) {
 	f("transactions.json", History{})
 	f("transactions_partial.json", History{Degraded: true, Partial: true})
 	f("transactions_truncated.json", History{Truncated: true})
+}
+
+// TestQuarantinedTransaction: nothing of a quarantined pool is worth anything, also not
+// what it has none of.
+func TestQuarantinedTransaction(t *testing.T) {
+	e := market.Transaction{Type: market.Mint, Price0Usd: 2, Price1Usd: 3, NativeUsd: 4}
+	for _, amount := range []uint64{0, 5e18} {
+		e.Amount0 = clmath.U256{amount}
+		var m map[string]any
+		if err := json.Unmarshal(AppendTransaction(nil, &e, [2]uint8{18, 18}, true), &m); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, name := range []string{"token0PriceUsd", "token1PriceUsd", "valueUsd", "gasUsd"} {
+			if v, ok := m[name]; v != nil || !ok {
+				t.Errorf("with %d: %s is %v; want null", amount, name, v)
+			}
+		}
+	}
 }
 
 func TestMetaGolden(t *testing.T) {

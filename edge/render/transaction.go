@@ -13,8 +13,17 @@ var transactionTypes = [...]string{
 }
 
 // AppendTransaction appends an entry of a position's history. decimals are
-// those of the pool's tokens.
-func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []byte {
+// those of the pool's tokens. Nothing of a quarantined pool is worth anything, not
+// even an amount of 0.
+func AppendTransaction(
+	dst []byte, t *market.Transaction, decimals [2]uint8, quarantined bool,
+) []byte {
+	price0, price1, value := t.Price0Usd, t.Price1Usd, entryValueUsd(t, decimals)
+	gas := gasUsd(t)
+	if quarantined {
+		price0, price1, value, gas = market.Unknown, market.Unknown, market.Unknown, market.Unknown
+	}
+
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, transactionTypes[t.Type]...)
 	dst = t.TxHash.AppendHex(append(dst, `","txHash":"`...))
@@ -33,11 +42,11 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = signed(append(dst, `,"liquidityDelta":`...), t.LiquidityDelta)
 
 	dst = appendTransfer(dst, t)
-	dst = appendGas(dst, t)
+	dst = appendGas(dst, t, gas)
 
-	dst = number(append(dst, `,"token0PriceUsd":`...), t.Price0Usd)
-	dst = number(append(dst, `,"token1PriceUsd":`...), t.Price1Usd)
-	dst = number(append(dst, `,"valueUsd":`...), entryValueUsd(t, decimals))
+	dst = number(append(dst, `,"token0PriceUsd":`...), price0)
+	dst = number(append(dst, `,"token1PriceUsd":`...), price1)
+	dst = number(append(dst, `,"valueUsd":`...), value)
 	return append(dst, '}')
 }
 
@@ -52,7 +61,7 @@ func appendTransfer(dst []byte, t *market.Transaction) []byte {
 }
 
 // appendGas appends the entry's share of its transaction's gas.
-func appendGas(dst []byte, t *market.Transaction) []byte {
+func appendGas(dst []byte, t *market.Transaction, usd float64) []byte {
 	if t.GasUnknown {
 		return append(dst, `,"gasUsed":null,"gasPrice":null,"gasNative":null,"gasUsd":null`...)
 	}
@@ -60,7 +69,13 @@ func appendGas(dst []byte, t *market.Transaction) []byte {
 	dst = integer(append(dst, `,"gasUsed":"`...), t.GasUsed)
 	dst = quoted(append(dst, `","gasPrice":`...), new(t.GasPrice.U256()))
 	dst = amount(append(dst, `,"gasNative":`...), &wei, market.NativeDecimals)
-	return number(append(dst, `,"gasUsd":`...), valueUsd(&wei, market.NativeDecimals, t.NativeUsd))
+	return number(append(dst, `,"gasUsd":`...), usd)
+}
+
+// gasUsd returns the USD value of the gas at the time of the entry.
+func gasUsd(t *market.Transaction) float64 {
+	wei := t.GasWei.U256()
+	return valueUsd(&wei, market.NativeDecimals, t.NativeUsd)
 }
 
 // entryValueUsd returns the USD value of principal and fees at the time of the
