@@ -64,7 +64,8 @@ type chainActor struct {
 	ticks     uint64    // how many were set; the newest counts
 	refreshAt time.Time // when the next refresh is allowed
 
-	mended mending // since the last comparison that found no difference
+	mended   mending       // since the last comparison that found no difference
+	patience time.Duration // before a stopped chain is tried again
 
 	feedFailures int       // since the last warning
 	warned       time.Time // when the last warning was
@@ -89,6 +90,8 @@ func (a *chainActor) Receive(c *actor.Context) {
 		a.ifCurrent(m.epoch, func() { a.finishLoading(m.err) })
 	case fetched:
 		a.ifCurrent(m.epoch, func() { a.handleStep(m.step, m.err) })
+	case retry:
+		a.ifCurrent(m.epoch, a.tryAgain)
 	case refresh:
 		if m.tick == a.ticks {
 			a.ifCurrent(m.epoch, a.handleTick)

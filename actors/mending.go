@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"time"
 
 	"tidemark/actors/feed"
 	"tidemark/actors/verify"
@@ -42,6 +43,9 @@ func (a *chainActor) handleVerification(result *rankings.Verification) {
 // that does not help, it resyncs a small chain.
 func (a *chainActor) mend(from, to uint64) {
 	id, stopped := a.config.Ledger.Chain, a.chain.Status().Stopped
+	if a.mended == reread && !stopped && a.chain.Status().LastIndexed.Number < to {
+		return // they are being read again
+	}
 	if a.mended == notMended && !stopped {
 		a.mended = reread
 		a.beginEpoch()
@@ -75,15 +79,46 @@ func (a *chainActor) resyncedToMend() bool {
 }
 
 // handleRefused decides what follows a span that the ledger refuses: it is read
-// again, or the chain is resynced, or the chain stops.
+// again, or the chain is resynced, or the chain stops, and is tried again later.
 func (a *chainActor) handleRefused(step feed.Step, err error) (goesOn bool) {
 	if a.chain.Refused(step, err) {
 		return true
 	}
 
+	// A chain that is tried again was resynced before it stopped, or is too large for that.
 	var mismatch *ledger.Mismatch
-	if a.config.WantsState || !errors.As(err, &mismatch) || !a.resyncedToMend() {
-		a.chain.Stop(err)
+	stopped := a.chain.Status().Stopped
+	if !stopped && !a.config.WantsState && errors.As(err, &mismatch) && a.resyncedToMend() {
+		return false
+	}
+
+	if !stopped {
+		a.patience = 0
+	}
+	a.chain.Stop(err)
+	if !a.config.WantsState { // what a feed computes is the same the next time
+		a.tryAgainLater()
 	}
 	return false
+}
+
+// The pause before a stopped chain is tried again doubles from firstRetry to lastRetry: a
+// provider is asked for the same blocks each time, and for their receipts.
+const (
+	firstRetry = time.Minute
+	lastRetry  = time.Hour
+)
+
+// tryAgainLater asks the feed of a stopped chain again, after a pause. What it said may have
+// been wrong, or of a block that is replaced since.
+func (a *chainActor) tryAgainLater() {
+	a.patience = min(max(2*a.patience, firstRetry), lastRetry)
+	a.log.Info("a stopped chain is tried again", "chain", a.config.Ledger.Chain, "in", a.patience)
+	epoch := a.epoch
+	time.AfterFunc(a.patience, func() { a.send(retry{epoch}) })
+}
+
+func (a *chainActor) tryAgain() {
+	a.chain.TryAgain()
+	a.startFetch()
 }

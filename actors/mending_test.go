@@ -109,6 +109,42 @@ func TestRefusedSpans(t *testing.T) {
 	f("another error", broken, false, notMended, false, true, notMended)
 }
 
+// A chain that stopped is tried again, later each time, and goes on once its feed says what
+// can follow.
+func TestStoppedChainIsTriedAgain(t *testing.T) {
+	th := newTestNode(t, plain)
+	th.await(1, "served", served)
+	err := th.node.command(1, func(a *chainActor) error {
+		a.config.WantsState, a.mended = false, resynced
+		f := func(want time.Duration) {
+			t.Helper()
+			a.handleRefused(feed.Step{}, &ledger.Mismatch{})
+			if got := a.patience; got != want || !a.chain.Status().Stopped {
+				t.Errorf("stopped is %t, tried again in %s; want %s", a.chain.Status().Stopped, got, want)
+			}
+		}
+		f(time.Minute)
+		a.mended = notMended // a comparison found no difference: it is not resynced once more
+		f(2 * time.Minute)
+		a.mended = resynced
+		f(4 * time.Minute)
+		a.patience = 50 * time.Minute
+		f(time.Hour)
+
+		if err := a.chain.Advance(feed.Step{Head: a.chain.Status().ChainHead}, a.now()); err != nil {
+			return err
+		}
+		f(time.Minute)
+		a.beginEpoch()
+		a.tryAgain()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.await(1, "going on", func(c *rankings.Chain) bool { return !c.Status.Stopped })
+}
+
 // A block is published without waiting for the tick if it is the head, there is room on
 // the disk, and the last refresh was long enough ago.
 func TestPublishesNow(t *testing.T) {

@@ -42,6 +42,8 @@ type (
 		due    time.Time
 		err    error
 	}
+	// retry asks the feed of a stopped chain again.
+	retry struct{ epoch uint64 }
 	// refresh is the tick; a later one replaces it.
 	refresh struct{ epoch, tick uint64 }
 	// verified is what a comparison with the contracts found.

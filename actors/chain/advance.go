@@ -43,6 +43,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 	if c.ledger.Head().Number >= c.refused.to {
 		c.refused = refusal{}
+		c.goOn()
 	}
 	c.updateStatus(step)
 	return nil

@@ -128,9 +128,10 @@ func (c *Chain) SetVerified(v *rankings.Verification) {
 	c.publishStatus()
 }
 
-// Stop marks the chain as one that cannot go on before a resync.
+// Stop marks the chain as one that cannot go on before a resync, or before TryAgain helps.
 func (c *Chain) Stop(reason error) {
-	c.Log.Error("chain stopped; it needs `tidemark chains resync`", "chain", c.ID(), "reason", reason)
+	c.Log.Error("chain stopped; if it does not go on, it needs `tidemark chains resync`",
+		"chain", c.ID(), "reason", reason)
 	c.status.Stopped, c.status.StopReason = true, reason.Error()
 	c.publishStatus()
 }

@@ -449,6 +449,37 @@ func TestMismatchIsRefused(t *testing.T) {
 	}
 }
 
+// A chain that stopped goes on when it has indexed the blocks that were refused, and not
+// before.
+func TestStoppedChainGoesOn(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.now = s.now.Add(time.Hour)
+	right, err := s.feed.Next(t.Context(), s.chain.Cursor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.chain.refused = refusal{to: right.Span.To, tries: 9, deep: true}
+	s.chain.Stop(errors.New("refused"))
+	s.chain.TryAgain()
+	if want := (refusal{to: right.Span.To}); s.chain.refused != want {
+		t.Errorf("it is tried again after %+v; want %+v", s.chain.refused, want)
+	}
+
+	f := func(step feed.Step, stopped bool) {
+		t.Helper()
+		if err := s.chain.Advance(step, s.now); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.status(); got.Stopped != stopped || (got.StopReason != "") != stopped {
+			t.Errorf("at block %d of %d the board says %+v", s.chain.ledger.Head().Number, right.Span.To, got)
+		}
+	}
+	f(feed.Step{Head: right.Head}, true)
+	f(right, false)
+}
+
 // Otherwise it quarantines its pool: the log and the board say so, also after a
 // restart, and the chain goes on.
 func TestMismatchQuarantinesItsPool(t *testing.T) {

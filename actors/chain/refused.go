@@ -55,6 +55,19 @@ func mayBeReadBetter(err error) bool {
 	return errors.As(err, &mismatch) || errors.Is(err, ledger.ErrOutOfOrder) || errors.Is(err, ledger.ErrNotNext)
 }
 
+// TryAgain has what stopped the chain read again as if for the first time: a provider may have
+// been wrong, or a reorganisation may have replaced the block.
+func (c *Chain) TryAgain() { c.refused = refusal{to: c.refused.to} }
+
+// goOn ends a stop once the blocks that were refused are indexed.
+func (c *Chain) goOn() {
+	if !c.status.Stopped {
+		return
+	}
+	c.Log.Info("the chain goes on", "chain", c.ID(), "block", c.ledger.Head().Number)
+	c.status.Stopped, c.status.StopReason = false, ""
+}
+
 // goBack takes back all that can be, once.
 func (c *Chain) goBack() bool {
 	anchors := c.ledger.Anchors()
