@@ -165,7 +165,7 @@ func TestGasOfBlocks(t *testing.T) {
 		return nil
 	}
 	absent := 3
-	if err := l.f.fetchReceipts(t.Context(), blocks, 6, &absent); err != nil || absent != 0 {
+	if err := l.f.fetchReceipts(t.Context(), blocks, 6, &absent, true); err != nil || absent != 0 {
 		t.Errorf("%v, %d times absent", err, absent)
 	}
 	tx := blocks[0].Txs[0]
@@ -186,7 +186,7 @@ func TestGasOfBlocks(t *testing.T) {
 			}
 			return nil
 		}
-		err := l.f.fetchReceipts(t.Context(), blocks, 6, &absent)
+		err := l.f.fetchReceipts(t.Context(), blocks, 6, &absent, true)
 		if tx := blocks[0].Txs[0]; err != nil || tx.GasKnown != (price != nil) || n.calls["eth_getBlockReceipts"] != 1 {
 			t.Errorf("a receipt with the price %v: %v, %+v, asked for %d blocks; want none again", price, err, tx,
 				n.calls["eth_getBlockReceipts"]-1)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -86,9 +87,10 @@ type Feed struct {
 	doubts      int       // how often in a row logs did not explain shown blocks
 	pace        speed
 
-	shorter         time.Time // since when the chain ends below the ledger's head
-	offChain        int       // how often in a row no anchor was on the chain
-	pendingReceipts int       // how often in a row receipts were missing
+	shorter         time.Time   // since when the chain ends below the ledger's head
+	offChain        int         // how often in a row no anchor was on the chain
+	pendingReceipts int         // how often in a row receipts were missing
+	pruned          atomic.Bool // no node had the receipts of history that were asked for last
 	tokens          tokens
 }
 

@@ -314,21 +314,28 @@ func TestReceiptsThatAreGivenUp(t *testing.T) {
 		}
 		return old(method, o)
 	}
-	if err := l.f.fetchReceipts(ctx, blocks, 5, &absent); err == nil || absent != patience || l.f.m.noReceipts.Get() != 0 {
+	if err := l.f.fetchReceipts(ctx, blocks, 5, &absent, true); err == nil || absent != patience || l.f.m.noReceipts.Get() != 0 {
 		t.Errorf("given up: %v, %d times absent, %d without gas", err, absent, l.f.m.noReceipts.Get())
 	}
 	n.answer = old
 	f := func(problem string, wantAbsent int, without uint64) {
 		t.Helper()
-		fails(t, "missing receipts", l.f.fetchReceipts(t.Context(), blocks, 5, &absent), problem)
+		fails(t, "missing receipts", l.f.fetchReceipts(t.Context(), blocks, 5, &absent, true), problem)
 		if got := l.f.m.noReceipts.Get(); absent != wantAbsent || got != without {
 			t.Errorf("%d times absent, %d without gas; want %d, %d", absent, got, wantAbsent, without)
 		}
 	}
+	missing := "receipt of " + blocks[0].Txs[0].Hash.String() + ": the node does not have it"
 	f("", 0, 1)
-	f("receipt of "+blocks[0].Txs[0].Hash.String()+": the node does not have it", 1, 1)
+
+	// Those of the next span of history are asked for once more only, at the head as before.
+	late := prunedPatience
+	fails(t, "late receipts", l.f.fetchReceipts(t.Context(), blocks, 5, &late, false), missing)
+	f(missing, 1, 1)
 	n.status = http.StatusBadGateway
 	f("502", 1, 1)
+	n.status = 0
+	f("", 0, 2)
 	if blocks[0].Txs[0].GasKnown {
 		t.Error("gas that no node has is known")
 	}

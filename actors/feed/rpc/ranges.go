@@ -71,7 +71,7 @@ func (f *Feed) completePiece(ctx context.Context, p *piece) error {
 	var work sync.WaitGroup
 	var timesErr, receiptsErr, tokensErr error
 	work.Go(func() { timesErr = f.dateBlocks(ctx, read) })
-	work.Go(func() { receiptsErr = f.fetchReceipts(ctx, read.blocks, read.to, &p.absent) })
+	work.Go(func() { receiptsErr = f.fetchReceipts(ctx, read.blocks, read.to, &p.absent, true) })
 	span.Tokens, tokensErr = f.fetchTokens(ctx, span)
 	work.Wait()
 

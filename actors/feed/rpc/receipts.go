@@ -11,13 +11,18 @@ import (
 
 // patience is how often in a row a span is read again because no URL has a
 // receipt: with the growing pauses some two minutes. Then its gas stays unknown,
-// since a node that has thrown its old receipts away never finds one.
-const patience = 10
+// since a node that has thrown its old receipts away never finds one. prunedPatience is
+// that of history afterwards, until a receipt is found: it has thousands of such spans.
+const (
+	patience       = 10
+	prunedPatience = 1
+)
 
-// fetchReceipts reads what the transactions that change an NFT used and paid.
-// absent counts how often in a row they were not there.
+// fetchReceipts reads what the transactions that change an NFT used and paid. absent
+// counts how often in a row they were not there. Those of history may have been thrown
+// away; at the head they can only be late.
 func (f *Feed) fetchReceipts(
-	ctx context.Context, blocks []rawBlock, need uint64, absent *int,
+	ctx context.Context, blocks []rawBlock, need uint64, absent *int, history bool,
 ) error {
 	var in []*rawBlock // by transaction
 	var txs []*market.Tx
@@ -37,15 +42,26 @@ func (f *Feed) fetchReceipts(
 	})
 	if err == nil {
 		*absent = 0
+		if history {
+			f.pruned.Store(false)
+		}
 		return nil
 	}
 	if ctx.Err() != nil || !allErrors(err, isAbsent) {
 		return err
 	}
-	if *absent++; *absent <= patience {
+
+	allowed := patience
+	if history && f.pruned.Load() {
+		allowed = prunedPatience
+	}
+	if *absent++; *absent <= allowed {
 		return err
 	}
 	*absent = 0
+	if history {
+		f.pruned.Store(true)
+	}
 	for _, tx := range txs {
 		if !tx.GasKnown {
 			f.m.noReceipts.Inc()

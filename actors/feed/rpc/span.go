@@ -200,12 +200,12 @@ func (f *Feed) ourLogs(logs []wireLog) (out []wireLog) {
 	return out
 }
 
-// completeSpan adds what a span's events need: gas and token metadata. absent
-// counts how often in a row receipts were not there.
+// completeSpan adds what the events of a span at the head need: gas and token metadata.
+// absent counts how often in a row receipts were not there.
 func (f *Feed) completeSpan(
 	ctx context.Context, s *market.Span, blocks []rawBlock, absent *int,
 ) error {
-	if err := f.fetchReceipts(ctx, blocks, s.To, absent); err != nil {
+	if err := f.fetchReceipts(ctx, blocks, s.To, absent, false); err != nil {
 		return fmt.Errorf("cannot read receipts: %w", err)
 	}
 
