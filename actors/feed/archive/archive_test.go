@@ -374,6 +374,49 @@ func TestScrubOfTheFirstBlock(t *testing.T) {
 	}
 }
 
+// TestScrubAfterAChange: a segment of which a scrub has checked a part is checked from its
+// beginning once it was written anew. Its frames are elsewhere then, which is no damage.
+func TestScrubAfterAChange(t *testing.T) {
+	f := func(name string, change func(a *Archive, last *placed)) {
+		t.Helper()
+		a := openSized(t, t.TempDir(), 1<<20)
+		defer a.Close()
+		appendAll(t, a, newMaker(9, 100).spans(60))
+		s := a.segments[0]
+		frames, _, err := s.frames()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.checked = scrub{s.base.Number, frames[20].at} // the scrub goes on from here
+		change(a, &frames[40])
+		for range 3 * (a.Status().Segments + 1) {
+			if err := a.Scrub(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+
+	f("damage that the scrub finds", func(a *Archive, last *placed) {
+		flip(t, a.segments[0].path, last.at+frameHead+5)
+		var damage *Damage
+		if err := a.Scrub(); !errors.As(err, &damage) || damage.From != last.first || damage.To != last.last {
+			t.Errorf("the scrub finds %v; want blocks %d to %d", err, last.first, last.last)
+		}
+	})
+	f("a revert of all", func(a *Archive, _ *placed) {
+		if err := a.Revert(a.Status().Head.Number, market.Head{Number: 98}); err != nil {
+			t.Fatal(err)
+		}
+		appendAll(t, a, newMaker(10, 100).spans(60))
+	})
+	f("a resync", func(a *Archive, _ *placed) {
+		if err := a.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		appendAll(t, a, newMaker(10, 100).spans(60))
+	})
+}
+
 // TestKillWhileBlocksAreReplaced: a segment may still have what the next one replaces, and
 // gives its blocks up to there.
 func TestKillWhileBlocksAreReplaced(t *testing.T) {

@@ -48,6 +48,14 @@ func (a *Archive) Scrub() error {
 	return nil
 }
 
+// checkAnew has Scrub begin a segment again whose file was written anew or removed: its frames
+// are at other offsets.
+func (a *Archive) checkAnew(s *segment) {
+	if a.checked.segment == s.base.Number {
+		a.checked.at = 0
+	}
+}
+
 // checkSums compares the frames from one offset to about another with their
 // checksums. damage is of the first that does not match.
 func (s *segment) checkSums(from, to int64) (end int64, damage *Damage, err error) {
@@ -112,6 +120,7 @@ func (a *Archive) cutOut(d *Damage) error {
 	if err := a.salvage(i); err != nil {
 		return errors.Join(d, err)
 	}
+	a.checkAnew(s)
 	a.cfg.Log.Error("a segment of the archive is damaged; the blocks are fetched again", "chain", a.cfg.Chain,
 		"segment", d.File, "from", s.last.Number+1, "to", a.lostUntil(s, kept), "error", d.Err)
 	return d

@@ -133,6 +133,7 @@ func (a *Archive) remove(s *segment) error {
 		return err
 	}
 	a.segments = slices.DeleteFunc(a.segments, func(x *segment) bool { return x == s })
+	a.checkAnew(s)
 	return syncDir(a.cfg.Dir)
 }
 
