@@ -248,6 +248,7 @@ func (l *loaded) importCryo(
 		if err := headers.check(ctx, span.Head()); err != nil {
 			return err
 		}
+		a.NoteFinalized(span.To) // before the frame, which has it
 		err := a.Append(at, span)
 		at = span.Head()
 		return err
@@ -255,7 +256,6 @@ func (l *loaded) importCryo(
 	if err != nil {
 		return errors.Join(err, a.Drop())
 	}
-	a.NoteFinalized(at.Number)
 	if err := a.Sync(); err != nil {
 		return err
 	}

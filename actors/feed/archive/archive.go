@@ -298,7 +298,7 @@ func (a *Archive) Drop() error {
 	defer a.mu.Unlock()
 	a.version++
 	a.pending.clear()
-	a.checked = scrub{}
+	a.pending.finalized, a.checked = 0, scrub{}
 	err := a.closeActive()
 	for _, s := range slices.Backward(a.segments) {
 		if gone := os.Remove(s.path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {

@@ -114,6 +114,7 @@ func (a *Archive) takeSpans(ctx context.Context, s *segment, check func(market.H
 		}
 	}()
 
+	a.NoteFinalized(s.finalized) // before the frames, which have it
 	at := s.base
 	for {
 		spans, err := r.next()
@@ -137,7 +138,6 @@ func (a *Archive) takeSpans(ctx context.Context, s *segment, check func(market.H
 		return fmt.Errorf("it ends with block %d %s; its footer says %d %s",
 			at.Number, at.Hash, s.last.Number, s.last.Hash)
 	}
-	a.NoteFinalized(s.finalized)
 	return nil
 }
 

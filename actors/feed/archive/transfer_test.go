@@ -85,6 +85,31 @@ func sameStatus(a, b Status) bool {
 		a.Events == b.Events && a.Bytes == b.Bytes && a.Segments == b.Segments && len(a.Holes) == len(b.Holes)
 }
 
+// What an import has is settled also after a start, so that it can be exported again.
+func TestImportIsSettled(t *testing.T) {
+	_, path, st, err := exported(t, 700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := openAt(t, t.TempDir())
+	if _, err := a.Import(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	a = openAt(t, a.cfg.Dir)
+	defer a.Close()
+	if got := a.Status(); got.Finalized != st.Finalized {
+		t.Errorf("block %d is finalized; want %d", got.Finalized, st.Finalized)
+	}
+	again, err := a.Export(t.Context(), filepath.Join(t.TempDir(), "again"))
+	if err != nil || again.Head.Number != st.Head.Number-undoDepth {
+		t.Errorf("exported %+v, %v; want the blocks up to %d", again, err, st.Head.Number-undoDepth)
+	}
+}
+
 // An export that cannot be says why, and leaves no file.
 func TestExportFails(t *testing.T) {
 	f := func(a *Archive, path, want string) {
