@@ -25,7 +25,7 @@ func (a *Archive) Export(ctx context.Context, path string) (Status, error) {
 	case len(st.Holes) > 0:
 		err = fmt.Errorf("it lacks blocks %s; a running node fetches them again", st.Holes[0])
 	case until <= st.Base.Number:
-		err = fmt.Errorf("no block after %d is settled yet", st.Base.Number)
+		err = errUnsettled(st.Base)
 	default:
 		st, err = a.export(ctx, path, st.Base, until)
 	}
@@ -34,6 +34,10 @@ func (a *Archive) Export(ctx context.Context, path string) (Status, error) {
 		return Status{}, fmt.Errorf("cannot export the archive of chain %d: %w", a.cfg.Chain, err)
 	}
 	return st, nil
+}
+
+func errUnsettled(base market.Head) error {
+	return fmt.Errorf("no block after %d is settled yet", base.Number)
 }
 
 func (a *Archive) export(ctx context.Context, path string, base market.Head, until uint64) (st Status, err error) {
@@ -59,6 +63,9 @@ func (a *Archive) export(ctx context.Context, path string, base market.Head, unt
 			span.Final = true
 			err = w.add(span, until)
 		}
+	}
+	if err == nil && w.seg.last == base {
+		err = errUnsettled(base) // not even the first span is, as a whole
 	}
 	s, err := w.finish(err)
 	if err != nil {

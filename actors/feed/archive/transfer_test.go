@@ -137,6 +137,16 @@ func TestExportFails(t *testing.T) {
 		t.Error("a file was written over")
 	}
 
+	first := openAt(t, t.TempDir())
+	defer first.Close()
+	appendAll(t, first, []market.Span{{From: 100, To: 900, Hash: market.Hash{1}}})
+	first.NoteFinalized(900)
+	none := filepath.Join(t.TempDir(), "none")
+	f(first, none, "no block after 99 is settled yet")
+	if files, _ := os.ReadDir(filepath.Dir(none)); len(files) > 0 {
+		t.Errorf("it left %v", files)
+	}
+
 	empty := openAt(t, t.TempDir())
 	defer empty.Close()
 	f(empty, path, "it is empty")
