@@ -417,6 +417,40 @@ func TestScrubAfterAChange(t *testing.T) {
 	})
 }
 
+// TestRevertOfAFullSegment: a segment that is full of blocks that the chain took back, all of
+// them, is used again. The next one would have its name.
+func TestRevertOfAFullSegment(t *testing.T) {
+	spans := newMaker(3, 100).spans(60)
+	a := openSized(t, t.TempDir(), 4_000)
+	n := 0
+	for last := 0; last < 2 || a.active != nil; n++ { // until the second one is ended
+		appendAll(t, a, spans[n:n+1])
+		last = a.Status().Segments
+	}
+	base := a.segments[len(a.segments)-1].base
+	if err := a.Revert(spans[n-1].To, base); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := slices.DeleteFunc(slices.Clone(spans), func(s market.Span) bool { return s.From <= base.Number })
+	appendAll(t, a, again)
+	if st := a.Status(); len(st.Holes) > 0 {
+		t.Errorf("the archive lacks %v", st.Holes)
+	}
+	if found, err := a.Check(); err != nil || len(found) > 0 {
+		t.Errorf("%q, %v", found, err)
+	}
+	for i, s := range a.segments[1:] {
+		if s.path == a.segments[i].path {
+			t.Errorf("two segments are in %s", s.path)
+		}
+	}
+	hold(t, a, spans).Close()
+}
+
 // TestKillWhileBlocksAreReplaced: a segment may still have what the next one replaces, and
 // gives its blocks up to there.
 func TestKillWhileBlocksAreReplaced(t *testing.T) {

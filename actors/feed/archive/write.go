@@ -115,8 +115,9 @@ func (a *Archive) moveTo(before market.Head, span *market.Span) error {
 		return a.create(before)
 	}
 
+	// A full segment of which the chain took everything back has the name of the next one.
 	s := a.segments[i]
-	if s.written < span.From && s.size >= a.cfg.SegmentBytes {
+	if s.written < span.From && s.size >= a.cfg.SegmentBytes && s.base.Number+1 < span.From {
 		return a.create(before)
 	}
 	return a.activate(s)
