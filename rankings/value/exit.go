@@ -29,11 +29,12 @@ func (r *row) limitClaims() {
 }
 
 // hasOwnExit reports whether a pool is a way out of a token, for another one. A
-// token of the second hop prices no other, so against one there is no exit.
+// token of the second hop prices no other, nor does one whose price is only held, so
+// against one there is no exit.
 // Pools whose hook takes a part of swaps are in it only when they are listed,
 // which shows where such a pool is the one that prices the token.
 func hasOwnExit(index uint32, pool *market.Pool, token, by *tokenView) bool {
-	return !by.derived && market.Known(by.rawUsd) && (!takesSwapDelta(pool) || token.onlyPool == index)
+	return !by.pricesNone && market.Known(by.rawUsd) && (!takesSwapDelta(pool) || token.onlyPool == index)
 }
 
 // ownExit is what of the leg's ExitUsd is the position's own liquidity, 0 or more.

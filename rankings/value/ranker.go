@@ -36,7 +36,7 @@ type tokenView struct {
 	exitUsd      float64
 	onlyPool     uint32
 	anchor       bool
-	derived      bool
+	pricesNone   bool // no other token: it is of the second hop, or its price is only held
 	corroborated bool
 	decimals     uint8
 	reason       market.Reason
@@ -128,9 +128,15 @@ func viewToken(st *market.State, i uint32) tokenView {
 	price, decimals := st.Prices.At(i), decimalsOf(st.Tokens.At(i))
 	return tokenView{
 		rawUsd: price.Usd / wholes[decimals], exitUsd: price.ExitUsd, onlyPool: price.OnlyPool,
-		anchor: price.Anchor, derived: price.Source == market.SourceDerived,
+		anchor: price.Anchor, pricesNone: price.Source == market.SourceDerived || isHeld(price),
 		corroborated: price.Corroborated, decimals: decimals, reason: price.Reason,
 	}
+}
+
+// isHeld reports whether a price that markets gave is kept for a while without them. Tokens
+// are held to it after all others are priced, so that it prices none of them.
+func isHeld(p *market.Price) bool {
+	return p.Source == market.SourcePool && p.Markets == 0
 }
 
 func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
