@@ -120,6 +120,7 @@ func (r *Replay) below(tick int32, kept *KeptTick) (b below) {
 			b.seconds += float64(p.from - clock)
 		}
 		b.add(p, p.below(tick, level))
+		b.splitTime = b.splitTime || p.turnsAt(level)
 		last, clock = &p.End, p.to
 	}
 	if last.Tick < tick {
@@ -142,6 +143,12 @@ func (b *below) add(p *passage, part shares) {
 		b.splitTime = true
 		b.splitFees = b.splitFees || p.growth != [2]float64{}
 	}
+}
+
+// turnsAt reports whether the way of the price begins, ends or turns at a level, which it does
+// not pass. Nothing tells how long it stood there, nor on which side the tick was then.
+func (p *passage) turnsAt(level float64) bool {
+	return p.high > p.low && (level == p.high || level == p.low)
 }
 
 // below returns which parts of a passage happened below a tick, whose square root of

@@ -117,7 +117,8 @@ func passing(h *handmade, begin, end int32, growth float64) *Replay {
 }
 
 // TestWhatIsSplit: an estimate says that fees or time were split when the price passed an
-// end of its range, whichever it was, and fees only if there were some.
+// end of its range, whichever it was, and fees only if there were some. Of a price that only
+// came to an end it is not known how long it stood there.
 func TestWhatIsSplit(t *testing.T) {
 	f := func(name string, begin, end int32, growth float64, change func(r *Replay), splitTime, splitFees bool) {
 		t.Helper()
@@ -141,6 +142,11 @@ func TestWhatIsSplit(t *testing.T) {
 	f("over the lower end", -150, 0, growth, as, true, true)
 	f("over the upper end, without fees", 0, 150, 0, as, true, false)
 	f("over the lower end, without fees", -150, 0, 0, as, true, false)
+	f("down from the upper end", 100, 50, growth, as, true, false)
+	f("up to the upper end", 50, 100, growth, as, true, false)
+	f("up from the lower end", -100, 0, growth, as, true, false)
+	f("down from the lower end", -100, -150, growth, as, true, false)
+	f("at rest at the upper end", 100, 100, growth, as, false, false)
 	f("over it once, with fees", 0, 150, growth, func(r *Replay) {
 		r.passages = append(r.passages, r.passages[0])
 		r.passages[1].growth = [2]float64{}
