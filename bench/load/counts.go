@@ -62,8 +62,15 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 // refused is the least status of a response that says what went wrong.
 const refused = 400
 
-// countLatency enters the latency of a response, at a time after the warm-up.
-func (c *Counts) countLatency(status, length int, took, at time.Duration) {
+// countLatency enters the latency of a response.
+func (c *Counts) countLatency(status int, took time.Duration) {
+	if status < refused {
+		record(c.Histogram, took)
+	}
+}
+
+// countThroughput enters a response that came in the measured time, and when in it.
+func (c *Counts) countThroughput(status, length int, took, at time.Duration) {
 	if status >= refused {
 		c.Refused++
 		return
@@ -71,7 +78,6 @@ func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 
 	c.Requests++
 	c.bytes += uint64(length)
-	record(c.Histogram, took)
 	tick := &c.Series[min(int(at/tickLength), len(c.Series)-1)]
 	tick.PerSecond += float64(time.Second / tickLength)
 	tick.Slowest = max(tick.Slowest, took.Microseconds())

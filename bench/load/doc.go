@@ -7,7 +7,8 @@
 // was answered, so that a server that stalls for a second loses one sample a
 // connection. In an open loop (Config.Rate) the moment of every request is a
 // function of its number alone (Pace), and its latency counts from that moment
-// whether or not a connection was free: what a user would have waited.
+// whether or not a connection was free: what a user would have waited. An answer
+// that is under way when the time is over counts with its latency too.
 //
 // It sleeps. A timer that fires half a millisecond late is half a millisecond
 // of latency that no server caused, and to wake a client is work of the server's

@@ -208,6 +208,29 @@ func TestStallIsNotOmitted(t *testing.T) {
 	}
 }
 
+// A stall that outlasts the measured time is no better than one within it: what was under way
+// at the end counts with its latency, and not as throughput.
+func TestStallAtTheEndIsNotOmitted(t *testing.T) {
+	const stall = 600 * time.Millisecond
+	began := time.Now()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(max(0, stall-time.Since(began)))
+		io.WriteString(w, "ok")
+	}))
+	defer server.Close()
+
+	r := mustRun(t, Config{
+		Addr: server.Listener.Addr().String(), Connections: 32, Mix: onePath("/"), Rate: 50,
+		Length: stall / 2,
+	})
+	if r.Requests != 0 || r.PerSecond != 0 || r.Statuses[200] == 0 {
+		t.Errorf("%d answers count, of %v; want none", r.Requests, r.Statuses)
+	}
+	if p50 := r.Quantile(50); p50 < stall/2 {
+		t.Errorf("the median is %s, and the stall %s", p50, stall)
+	}
+}
+
 // What a client adds to latencies by itself is known, and a slow server is not mistaken
 // for it.
 func TestClientLateIsItsOwn(t *testing.T) {

@@ -242,9 +242,14 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	c.busy = false
 	w.inFlight--
 	w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
-	if now >= w.cfg.Warmup && now <= w.end && !w.targets[c.target].Aside {
-		w.countLatency(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
+	if now >= w.cfg.Warmup && !w.targets[c.target].Aside {
+		// What was under way at the end has been late for as long as any other: without it a
+		// server that stalls until then would have no late answer at all.
+		w.countLatency(c.head.status, now-c.due)
 		w.countLate(c.late + now - w.looked)
+		if now <= w.end {
+			w.countThroughput(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
+		}
 	}
 	if c.uncharged() && w.cfg.Free != nil && w.cfg.Free(c.body) {
 		w.Free++
