@@ -334,6 +334,25 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
+// Requests of an open loop that were due when the server had closed every connection were not
+// answered, also if nothing was under way when it did.
+func TestServerGoneBetweenRequests(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close") // after this answer
+		io.WriteString(w, "ok")
+	}))
+	defer server.Close()
+
+	r := mustRun(t, Config{
+		Addr: server.Listener.Addr().String(), Connections: 2, Mix: onePath("/"), Rate: 50,
+		Length: 400 * time.Millisecond,
+	})
+	if r.Statuses[200] != 2 || r.Unanswered != 18 || r.Unsent != 0 || len(r.Problems) == 0 {
+		t.Errorf("answers %v, unanswered %d, unsent %d, problems %v; want 2, 18, 0 and why",
+			r.Statuses, r.Unanswered, r.Unsent, r.Problems)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	f := func(change func(*Config)) {
 		t.Helper()

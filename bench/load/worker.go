@@ -117,10 +117,23 @@ func (w *worker) askUntilEnd() {
 	}
 
 	w.countWork(false, w.now())
+	if w.inFlight > 0 {
+		w.Note("no answer came within %s of the end", drainTime)
+	}
 	w.Unanswered += uint64(w.inFlight)
 	if w.pace > 0 { // what was due and was not sent
 		due := uint64(w.end.Seconds() * float64(w.pace))
-		w.Unsent = max(due, w.sent) - w.sent
+		w.countUnsent(max(due, w.sent) - w.sent)
+	}
+}
+
+// countUnsent enters what was not sent: while every connection was busy the server is too
+// slow, and without one there was no server to ask.
+func (w *worker) countUnsent(requests uint64) {
+	if w.open == 0 {
+		w.Unanswered += requests
+	} else {
+		w.Unsent = requests
 	}
 }
 

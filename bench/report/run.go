@@ -114,7 +114,7 @@ func millisAt(points []Percentile, percent float64) float64 {
 type Answers struct {
 	Statuses   map[int]uint64 `json:"statusCounts"` // how many answers had each
 	Failures   uint64         `json:"failures"`     // answers with a status that was not expected
-	Unanswered uint64         `json:"unanswered"`   // the connection broke, or no answer ever came
+	Unanswered uint64         `json:"unanswered"`   // the connection broke, none was left, or no answer ever came
 	Unsent     uint64         `json:"unsent"`       // due in an open loop, and found no connection in time
 	Free       uint64         `json:"free"`         // answers that were not whole, and cost nothing
 	Checked    uint64         `json:"checked"`      // answers that were read
