@@ -6,13 +6,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -341,4 +345,28 @@ func TestLoopback(t *testing.T) {
 	f("http://127.0.0.1.example.com", false)
 	f("http://example.com", false)
 	f("::", false)
+}
+
+// A run that is stopped while it learns what a node has does not wait for one that hangs, and
+// does not ask it once more.
+func TestStopBeforeLoad(t *testing.T) {
+	hanging := make(chan struct{})
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		<-hanging
+	}))
+	defer server.Close()
+	defer close(hanging)
+
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	started := time.Now()
+	_, err := Run(ctx, Settings{
+		URL: server.URL, Key: "k", Unpinned: true, Length: time.Second, Progress: io.Discard,
+		Settings: report.Settings{Connections: 1, Rounds: 1, Keys: 1},
+	})
+	if took := time.Since(started); err == nil || took > 5*time.Second || asked.Load() != 1 {
+		t.Errorf("it ended after %s and %d questions with %v", took, asked.Load(), err)
+	}
 }

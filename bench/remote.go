@@ -34,7 +34,10 @@ func (s *suite) connect() error {
 	if s.run.Corpus, err = s.askStats(); err != nil {
 		return err
 	}
-	s.used, err = s.unitsUsed()
+	used, err := s.unitsUsed()
+	if err == nil {
+		s.used = used
+	}
 	return err
 }
 

@@ -43,6 +43,8 @@ const (
 	limitedAccounts = 20
 	// warmPart of every measurement is asked and not measured.
 	warmPart = 5
+	// lastQuestion bounds the question what a node that is not ours has billed.
+	lastQuestion = 10 * time.Second
 )
 
 // suite is a run under way.
@@ -56,6 +58,7 @@ type suite struct {
 	mode    mode // of the node
 	began   time.Time
 	run     report.Run
+	ctx     context.Context // questions outside of a load end with it
 
 	since       map[sim.Workload]time.Time // when markets continued after the history
 	generations map[int64]int64            // of the node that was stopped last
@@ -63,12 +66,15 @@ type suite struct {
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
 	asking  []string // the keys of the scenario under way
-	used    int64    // units of the key at the start, of a node that is not ours
+	used    int64    // units of the key at the start, of a node that is not ours; -1: not known
 	target  *target
 }
 
 func newSuite(settings Settings) *suite {
-	return &suite{Settings: settings, began: time.Now(), since: map[sim.Workload]time.Time{}}
+	return &suite{
+		Settings: settings, began: time.Now(), since: map[sim.Workload]time.Time{},
+		ctx: context.Background(), used: -1,
+	}
 }
 
 // Run measures, and returns what it measured also when a scenario failed.
@@ -89,6 +95,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 
 // prepare starts the node and learns what it has.
 func (s *suite) prepare(ctx context.Context) (err error) {
+	s.ctx = ctx
 	s.Accounts = cmp.Or(s.Accounts, max(1, s.Keys/keysPerAccount))
 	if s.cores, err = process.Split(!s.Unpinned); err != nil {
 		return err
@@ -212,7 +219,7 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 
 // askOnce asks the node once, outside of a load, and counts what that cost.
 func (s *suite) askOnce(path string) (*process.Answer, error) {
-	a, err := process.Ask(s.node.API, path, s.keys[0])
+	a, err := process.AskWithin(s.ctx, s.node.API, path, s.keys[0])
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +242,10 @@ func (s *suite) finish() (err error) {
 		if err = s.stopNode(); err == nil && s.keys != nil {
 			units.Billed, err = corpus.Billed(s.data, s.began)
 		}
-	} else if s.node != nil {
+	} else if s.used >= 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), lastQuestion)
+		defer cancel()
+		s.ctx = ctx // that of the run may be over
 		var now int64
 		if now, err = s.unitsUsed(); err == nil {
 			units.Billed = now - s.used

@@ -83,7 +83,7 @@ func getUntil[T any](s *suite, format string, args ...any) (answer T, err error)
 	path := fmt.Sprintf(format, args...)
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
 		a, err := s.askOnce(path)
-		if err == nil && a.Status == 503 && time.Now().Before(end) {
+		if err == nil && a.Status == 503 && time.Now().Before(end) && s.ctx.Err() == nil {
 			continue
 		}
 

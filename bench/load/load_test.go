@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -350,6 +351,24 @@ func TestServerGoneBetweenRequests(t *testing.T) {
 	if r.Statuses[200] != 2 || r.Unanswered != 18 || r.Unsent != 0 || len(r.Problems) == 0 {
 		t.Errorf("answers %v, unanswered %d, unsent %d, problems %v; want 2, 18, 0 and why",
 			r.Statuses, r.Unanswered, r.Unsent, r.Problems)
+	}
+}
+
+// A run that is stopped does not wait for a server that hangs.
+func TestStopOfHangingServer(t *testing.T) {
+	hanging := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hanging }))
+	defer server.Close()
+	defer close(hanging)
+
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	started := time.Now()
+	_, err := Run(ctx, Config{
+		Addr: server.Listener.Addr().String(), Connections: 4, Mix: onePath("/"), Length: time.Minute,
+	})
+	if took := time.Since(started); err == nil || took > 2*stopTime {
+		t.Errorf("it ended after %s with %v", took, err)
 	}
 }
 

@@ -45,6 +45,8 @@ const (
 	spinBelow = 2 * time.Millisecond
 	// drainTime is how long answers may take that are under way at the end.
 	drainTime = 10 * time.Second
+	// stopTime is how long they may take when the run is stopped: somebody waits for that.
+	stopTime = time.Second
 )
 
 // addWorker makes a worker with its connections.
@@ -88,10 +90,15 @@ func (w *worker) askUntilEnd() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
+	last := w.end + drainTime
 	for {
 		now := w.now()
-		asking := now < w.end && w.open > 0 && w.ctx.Err() == nil
-		if !asking && (w.inFlight == 0 || now > w.end+drainTime) {
+		stopped := w.ctx.Err() != nil
+		if stopped {
+			last = min(last, now+stopTime)
+		}
+		asking := now < w.end && w.open > 0 && !stopped
+		if !asking && (w.inFlight == 0 || now > last) {
 			break
 		}
 		sent := w.sent
@@ -117,7 +124,7 @@ func (w *worker) askUntilEnd() {
 	}
 
 	w.countWork(false, w.now())
-	if w.inFlight > 0 {
+	if w.inFlight > 0 && w.ctx.Err() == nil {
 		w.Note("no answer came within %s of the end", drainTime)
 	}
 	w.Unanswered += uint64(w.inFlight)

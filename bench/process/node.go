@@ -78,7 +78,12 @@ const maxIdle = 128
 
 // Ask asks a server once.
 func Ask(address, path, key string) (*Answer, error) {
-	q, err := http.NewRequest("GET", "http://"+address+path, nil)
+	return AskWithin(context.Background(), address, path, key)
+}
+
+// AskWithin is Ask that ends with ctx at the latest.
+func AskWithin(ctx context.Context, address, path, key string) (*Answer, error) {
+	q, err := http.NewRequestWithContext(ctx, "GET", "http://"+address+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask %s: %w", path, err)
 	}
