@@ -111,7 +111,12 @@ func (e *Estimate) measureGrowth(r *Replay, lower, upper *below) (growth [2]clma
 		e.Basis = BasisDays
 	}
 	for leg := range growth {
-		growth[leg] = clmath.FromFloat(upper.growth[leg] - lower.growth[leg])
+		// A range that was not entered earned nothing. If one end is exact and the other is
+		// not, their difference is a rounding error, and far from the price a tiny value buys
+		// so much liquidity that it would look like fees.
+		if upper.summed[leg] != lower.summed[leg] {
+			growth[leg] = clmath.FromFloat(upper.growth[leg] - lower.growth[leg])
+		}
 	}
 	return growth
 }

@@ -307,3 +307,32 @@ func (p *played) inRange(h *held, before *market.State) (share float64, ok bool)
 	then, opened, known := before.SecondsInRange(before.Positions.At(h.index))
 	return float64(now-then) / float64(open-opened), ok && known
 }
+
+// TestRangeThatWasNotEntered asks for the range at the top of the scale, of which only the
+// upper end is kept exactly. It earned nothing, however much liquidity the value buys there.
+func TestRangeThatWasNotEntered(t *testing.T) {
+	m := play(t, 5*time.Hour, sim.Config{Positions: 600, Pools: 26, Days: 40, Actions: 7200})
+	day := market.DayOf(m.st.Now()) - (hourlyDays - 1)
+	asked := 0
+	for pool := range m.st.Pools.Len() {
+		at := m.st.Pools.At(pool)
+		top := clmath.MaxTick / at.TickSpacing * at.TickSpacing
+		if at.CreatedAt >= Daily.Start(day) {
+			continue
+		}
+		q := m.question(pool, day, top-at.TickSpacing, top, 1e-9, market.NoIndex)
+		if !q.Kept[1].Known || q.Kept[0].Known {
+			continue
+		}
+
+		asked++
+		e := m.estimate(q, m.replay(pool, day))
+		if market.Known(e.FeesUsd) && e.FeesUsd != 0 || e.TimeInRange != 0 {
+			t.Errorf("pool %d: fees of $%g and %g of the time in range, of a range that was not entered",
+				pool, e.FeesUsd, e.TimeInRange)
+		}
+	}
+	if asked == 0 {
+		t.Fatal("no pool keeps the top of its range")
+	}
+}

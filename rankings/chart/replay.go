@@ -101,6 +101,7 @@ func (p *passage) follow(before *End) {
 // below is what happened while a pool's tick was below another one.
 type below struct {
 	growth               [2]float64 // of the fees of both tokens
+	summed               [2]float64 // the same, added up over the passages
 	seconds              float64
 	splitFees, splitTime bool // a part of them was split by the way of the price
 
@@ -127,6 +128,7 @@ func (r *Replay) below(tick int32, kept *KeptTick) (b below) {
 		b.seconds += float64(r.st.Now() - clock)
 	}
 
+	b.summed = b.growth
 	if kept.Known {
 		b.exact, b.splitFees, b.grown = true, false, r.grownBelow(tick, kept)
 		b.growth = [2]float64{value.Float(&b.grown[0]), value.Float(&b.grown[1])}
