@@ -44,6 +44,8 @@ var (
 		"Expect: 100-continue is not supported; no route reads a body")
 	errHeadTooLarge = refusal(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
 		"the request headers are too large; request line and headers cannot exceed %d bytes", maxHead))
+	errManyHeaders = refusal(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
+		"a request with a body cannot have more than %d headers", maxBodyHeaders))
 	errBodyTooLarge = refusal(fasthttp.StatusRequestEntityTooLarge, fmt.Sprintf(
 		"the request body is too large; it cannot exceed %d bytes", maxBody))
 	errTimeout = refusal(fasthttp.StatusRequestTimeout, "the request did not arrive in time")

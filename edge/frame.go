@@ -21,6 +21,7 @@ type framer struct {
 	state       frameState
 	line        []byte // an unfinished line, as far as it came
 	headBytes   int    // bytes of the head so far
+	headers     int    // lines of headers so far
 	skippedLine bool   // the empty line before a request was seen
 	isHead      bool   // the newest request line is of a HEAD
 
@@ -138,6 +139,7 @@ func (f *framer) checkHeader(line []byte) *render.Error {
 	if line[0] == ' ' || line[0] == '\t' {
 		return errFolded
 	}
+	f.headers++
 	name, value, _ := bytes.Cut(line, colon)
 	if bytes.IndexByte(name, ' ') >= 0 {
 		return errSpaceInName
@@ -164,7 +166,14 @@ func (f *framer) endHead() *render.Error {
 	if f.hasLength && f.hasEncoding {
 		return errTwoLengths
 	}
+	if f.hasBody && f.headers > maxBodyHeaders {
+		return errManyHeaders
+	}
+
 	next := framer{line: f.line[:0], isHead: f.isHead}
+	if cap(next.line) > keptHead {
+		next.line = nil
+	}
 	if f.hasBody {
 		next.state = frameBody
 	}

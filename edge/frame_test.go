@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -280,11 +281,48 @@ func TestHeadBounds(t *testing.T) {
 		f("a header before others", padded(line+"X-A: ", maxHead+more, "\r\nX-B: b"+end), want)
 		f("an unfinished header", padded(line+"X-A: ", maxHead+more, ""), want)
 	}
+	for more, want := range []*render.Error{nil, errManyHeaders} {
+		length := "Content-Length: 1\r\n"
+		f("many headers", line+strings.Repeat("a:\r\n", maxBodyHeaders+more)+"\r\n", nil)
+		f("many headers and a body", line+length+strings.Repeat("a:\r\n", maxBodyHeaders-1+more)+"\r\n", want)
+	}
 	for more, want := range []*render.Error{nil, errLongTarget} {
 		target := padded("/", maxTarget+more, "")
 		f("a request line", "GET "+target+version+end, want)
 		f("a request line without a version", "GET "+target+end, want)
 		f("an unfinished request line", padded("GET /", len("GET "+version+"\r")+maxTarget+more, ""), want)
+	}
+}
+
+// TestRoomForHeads checks that a connection keeps little of the heads of its requests, which
+// each have a long header in another place.
+func TestRoomForHeads(t *testing.T) {
+	s := serve(t, nil)
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+
+	before := live()
+	c := s.dial("", 20*time.Second)
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for n := range 400 {
+		head := "GET /v1/protocols HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("a:\r\n", n) + "b:"
+		_, err := io.WriteString(c, head+strings.Repeat("v", maxHead-len(head)-10)+"\r\n\r\n")
+		must(err)
+		res, err := http.ReadResponse(in, nil)
+		must(err)
+		_, err = io.Copy(io.Discard, res.Body)
+		must(err)
+		if res.StatusCode != 200 {
+			t.Fatalf("%d headers: %s", n+2, res.Status)
+		}
+	}
+	if kept := live() - before; kept > 2<<20 {
+		t.Errorf("a connection keeps %d bytes of its heads", kept)
 	}
 }
 

@@ -11,6 +11,20 @@ const (
 	// maxHead bounds a request's line and headers: it is the read buffer of
 	// every connection. A key and a browser's headers have about 2 KB.
 	maxHead = 16 << 10
+	// maxBodyHeaders bounds the headers of a request with a body, which is waited for. Each
+	// takes some 80 bytes meanwhile, however short it is: 16 KB of empty ones would take 20
+	// times as much. Proxies and browsers send some thirty.
+	maxBodyHeaders = 128
+	// keptHead is the size up to which the room for a head stays with its connection, so
+	// that the next one needs no new room. Usual heads have less than 1 KB.
+	keptHead = 4 << 10
+	// keptHeaders is the same for the table that fasthttp makes of one head's headers. It
+	// reuses a header's room for the one in the same place of the next head: where each has
+	// one long header in another place, the table would come to 30 MB on one connection,
+	// and with this bound comes to five times it.
+	keptHeaders = 32 << 10
+	// headerRoom is what an entry of that table takes beside its text.
+	headerRoom = 56
 	// maxBody bounds a request body. No route accepts one, but a small one is
 	// read before the request is refused.
 	maxBody = 16 << 10

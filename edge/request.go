@@ -33,7 +33,9 @@ type request struct {
 	ownID    [requestIDLen]byte
 	private  bool // the answer needs a key
 	basic    bool // setBasics was called
-	alone    bool // fasthttp's buffer has no other answer
+	// largeHead is set where fasthttp has more room for heads than is worth keeping.
+	largeHead bool
+	alone     bool // fasthttp's buffer has no other answer
 
 	file     *ui.File  // the file of routeSite
 	segments [192]byte // buffer for decoded segments of the path
@@ -46,12 +48,15 @@ func (r *request) requestID() string { return string(r.answerID) }
 // finds the route.
 func (r *request) parseTarget() *render.Error {
 	h := &r.ctx.Request.Header
+	closing, chunked, room := scanHeaders(h)
+	// The trailers of a chunked body are in the same table.
+	r.largeHead = chunked || room > keptHeaders || len(h.RawHeaders()) > keptHead
+
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
 		return errVersion
 	}
 
 	// No request is read behind a body, so none can be smuggled in one.
-	closing, chunked := scanConnectionHeaders(h)
 	body := chunked || h.ContentLength() > 0
 	if body && (h.IsGet() || h.IsHead() || h.IsOptions()) {
 		return errBody
@@ -85,13 +90,17 @@ var (
 	httpScheme, httpsScheme = []byte("http"), []byte("https")
 )
 
-// scanConnectionHeaders reads from the raw headers what fasthttp does not report:
-// whether a Connection header has the option close, in any case and among
-// others, and whether the body came chunked.
-func scanConnectionHeaders(h *fasthttp.RequestHeader) (closing, chunked bool) {
+// scanHeaders reads from the raw headers what fasthttp does not report: whether a
+// Connection header has the option close, in any case and among others, whether the
+// body came chunked, and the most room that fasthttp's table of the headers may have
+// grown to by heads that were no longer and had no more lines.
+func scanHeaders(h *fasthttp.RequestHeader) (closing, chunked bool, room int) {
+	lines, longest := 0, 0
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, newline)
+		lines, longest = lines+1, max(longest, len(line))
+
 		name, value, _ := bytes.Cut(line, colon)
 		if bytes.EqualFold(name, encodingHeader) {
 			chunked = true
@@ -100,7 +109,16 @@ func scanConnectionHeaders(h *fasthttp.RequestHeader) (closing, chunked bool) {
 			closing = closing || listContains(value, closeWord)
 		}
 	}
-	return closing, chunked
+	return closing, chunked, lines * (longest + headerRoom)
+}
+
+// dropHead gives back the room that fasthttp has for the heads of a connection, and leaves
+// what it looks at behind the handler.
+func dropHead(h *fasthttp.RequestHeader) {
+	method, protocol := string(h.Method()), string(h.Protocol())
+	*h = fasthttp.RequestHeader{}
+	h.SetMethod(method)
+	h.SetProtocol(protocol)
 }
 
 // listContains reports whether a comma-separated list has a word, ignoring case.

@@ -257,6 +257,9 @@ func (s *Server) finishRequest(r *request) {
 	if s.draining.Load() {
 		r.ctx.SetConnectionClose()
 	}
+	if r.largeHead {
+		dropHead(&r.ctx.Request.Header)
+	}
 	*r = request{} // so that one which waits for its next use keeps no view alive
 	requests.Put(r)
 }
@@ -280,10 +283,12 @@ func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 		c.lingers.Store(true)
 		ctx.Response.SkipBody = c.framer.isHead // fasthttp forgets the method
 	}
+
 	e := errorOfParse(err)
 	s.metrics.observe(routeNone, e.Code, 0)
 	r := request{ctx: ctx}
 	r.answerID = s.ids.choose(ctx, &r.ownID)
 	r.setBasics()
 	sendError(ctx, e)
+	dropHead(&ctx.Request.Header) // the connection closes, and its context goes to another
 }
