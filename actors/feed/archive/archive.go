@@ -52,6 +52,7 @@ type Archive struct {
 	segments []*segment // ascending; they do not overlap
 	active   *segment   // the one that is written; nil: none
 	file     *os.File   // of the active one
+	unsynced bool       // what was written to file
 	pending  pending
 	version  uint64 // raised when spans are superseded or removed
 	checked  scrub
@@ -298,7 +299,7 @@ func (a *Archive) Drop() error {
 	defer a.mu.Unlock()
 	a.version++
 	a.pending.clear()
-	a.pending.finalized, a.checked = 0, scrub{}
+	a.pending.finalized, a.checked, a.unsynced = 0, scrub{}, false
 	err := a.closeActive()
 	for _, s := range slices.Backward(a.segments) {
 		if gone := os.Remove(s.path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
@@ -313,13 +314,18 @@ func (a *Archive) Drop() error {
 	return nil
 }
 
-func (a *Archive) closeActive() error {
-	f := a.file
-	a.active, a.file = nil, nil
+// closeActive closes the file of the active segment. Sync does not reach it any more, so that
+// what was written to it is made durable first.
+func (a *Archive) closeActive() (err error) {
+	f, unsynced := a.file, a.unsynced
+	a.active, a.file, a.unsynced = nil, nil, false
 	if f == nil {
 		return nil
 	}
-	return f.Close()
+	if unsynced {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // pathOf returns the file of the segment that begins with a block. The name has as

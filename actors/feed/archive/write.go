@@ -126,6 +126,7 @@ func (a *Archive) moveTo(before market.Head, span *market.Span) error {
 // remove deletes a segment.
 func (a *Archive) remove(s *segment) error {
 	if s == a.active {
+		a.unsynced = false // it is gone
 		if err := a.closeActive(); err != nil {
 			return err
 		}
@@ -161,7 +162,7 @@ func (a *Archive) create(before market.Head) error {
 		return 1
 	})
 	a.segments = slices.Insert(a.segments, i, s)
-	a.active, a.file = s, f
+	a.active, a.file, a.unsynced = s, f, true
 	return nil
 }
 
@@ -268,6 +269,7 @@ func (a *Archive) sync() error {
 	if err := a.file.Sync(); err != nil {
 		return err
 	}
+	a.unsynced = false
 
 	if a.active.size < a.cfg.SegmentBytes {
 		return nil
@@ -292,6 +294,7 @@ func (a *Archive) flush() error {
 	if _, err := a.file.WriteAt(b, s.size); err != nil {
 		return errors.Join(err, a.file.Truncate(s.size))
 	}
+	a.unsynced = true
 	s.last, s.written = a.tip(), f.last
 	s.size += int64(len(b))
 	s.spans += uint64(f.spans)

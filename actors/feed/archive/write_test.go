@@ -179,3 +179,24 @@ func TestSealsThatFail(t *testing.T) {
 	f("a file that is only read", "", os.O_RDONLY, (*Archive).Sync)
 	f("a file that cannot be synced", os.DevNull, os.O_RDWR, (*Archive).seal)
 }
+
+// A segment that another one takes the place of, as while a hole is filled, is made durable
+// before: the next Sync does not reach it.
+func TestSegmentIsDurableWhenItIsLeft(t *testing.T) {
+	spans := line(100, 115)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:3])
+	appendAll(t, a, spans[6:10])
+	appendSpan(t, a, &spans[10])
+	file := a.file
+	var err error
+	if a.file, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil { // cannot be synced
+		t.Fatal(err)
+	}
+
+	err = a.Append(market.Head{Number: 102, Hash: spans[2].Hash}, &spans[3])
+	if err == nil || !strings.Contains(err.Error(), "cannot archive blocks 103 to 103 of chain 1: sync ") {
+		t.Errorf("the hole is filled before what follows it is durable: %v", err)
+	}
+	file.Close()
+}
