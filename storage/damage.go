@@ -127,8 +127,8 @@ func (s *Store) noteCorruption(info pebble.DataCorruptionInfo) {
 // range of that file, because Pebble does not say which of them are affected.
 func (s *Store) Damaged(chain market.ChainID) *Damage {
 	s.damages.mu.Lock()
-	known, files := s.damages.chains[chain], s.damages.files[s.damages.searched[chain]:]
-	s.damages.searched[chain] += len(files)
+	known, searched := s.damages.chains[chain], s.damages.searched[chain]
+	files := s.damages.files[searched:]
 	s.damages.mu.Unlock()
 
 	if known != nil && known.Lasts() {
@@ -139,8 +139,14 @@ func (s *Store) Damaged(chain market.ChainID) *Damage {
 			if d := s.reportDamage(chain, "file "+file.File, err); d.Lasts() {
 				return d
 			}
+			break // it may pass: the file is searched again
 		}
+		searched++
 	}
+
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	s.damages.searched[chain] = max(s.damages.searched[chain], searched)
 	return nil
 }
 

@@ -478,6 +478,38 @@ func TestDamageOfCompactionIsFound(t *testing.T) {
 	}
 }
 
+// A file that could not be searched, because of an error that passes, is searched again: Pebble's
+// report of it is not repeated.
+func TestDamageIsSearchedAgain(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	newRig(8, 1).commit(t, s, 300, true)
+	must(s.Compact())
+	owner := lastOwner(t, s, 1)
+	closeTest(t, s)
+	path := corruptTable(t, fs, owner)
+
+	var failing atomic.Bool
+	s = openTest(t, errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if failing.Load() && op.Path == path {
+			return syscall.EIO
+		}
+		return nil
+	})))
+	defer closeTest(t, s)
+	found := pebble.DataCorruptionInfo{Path: path, Details: errors.New("checksum")}
+	found.Bounds.Start, found.Bounds.End.Key = appendChain(nil, 1), appendKind(nil, 1, 0xf0)
+	s.noteCorruption(found)
+	failing.Store(true)
+	if d := s.Damaged(1); d != nil {
+		t.Errorf("a file that cannot be read counts as damage: %v", d)
+	}
+	failing.Store(false)
+	if d := s.Damaged(1); d == nil || !d.Lasts() || !strings.Contains(d.Error(), path) {
+		t.Errorf("the damage is %v", d)
+	}
+}
+
 // Damage that lasts counts more than an earlier error that may pass.
 func TestLastingDamageCounts(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
