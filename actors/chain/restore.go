@@ -184,25 +184,34 @@ func (c *Chain) Complete(pause func()) {
 }
 
 // Resync forgets everything kept of the chain, its archive too, and starts from its
-// first block.
+// first block. The archive goes last: it stays where the data cannot be dropped, as on a full
+// disk, and is never behind the store.
 func (c *Chain) Resync() error {
-	_ = c.Settle() // what could not be written is dropped anyway
+	if err := c.drop(); err != nil {
+		return err
+	}
 	if c.Archive != nil {
 		if err := c.Archive.Drop(); err != nil {
 			return err
 		}
 	}
-	return c.Restart()
+	c.beginAnew()
+	return nil
 }
 
 // Restart drops the chain's data and starts from its first block: from the archive,
 // as far as there is one.
 func (c *Chain) Restart() error {
-	_ = c.Settle() // as for Resync
-	c.board.Withdraw(c.ID())
-	if err := c.store.DropChain(c.ID()); err != nil {
+	if err := c.drop(); err != nil {
 		return err
 	}
 	c.beginAnew()
 	return nil
+}
+
+// drop drops the chain's data.
+func (c *Chain) drop() error {
+	_ = c.Settle() // what could not be written is dropped anyway
+	c.board.Withdraw(c.ID())
+	return c.store.DropChain(c.ID())
 }

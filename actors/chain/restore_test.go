@@ -142,6 +142,41 @@ func TestDropThatFails(t *testing.T) {
 	}
 }
 
+// A resync that a full disk does not allow takes nothing, the archive neither.
+func TestResyncOnAFullDisk(t *testing.T) {
+	k := openKept(t, t.TempDir())
+	defer k.close()
+	spans := smallMarket(t)
+	for i := range 3 {
+		k.take(&spans[i])
+	}
+	k.refresh()
+	store := k.store
+	full, err := storage.Open(t.TempDir(), storage.Options{
+		MinFreeBytes: 1 << 62, BallastBytes: -1, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	if _, err := full.Guard().Check(); err != nil {
+		t.Fatal(err)
+	}
+
+	k.chain.store = full
+	if err := k.chain.Resync(); !errors.Is(err, storage.ErrReadOnly) {
+		t.Errorf("the resync ends with %v", err)
+	}
+	if got := k.archive.Status().Head; got != spans[2].Head() {
+		t.Errorf("the archive ends with %+v; want %+v", got, spans[2].Head())
+	}
+
+	k.chain.store = store
+	if err := k.chain.Resync(); err != nil || k.archive.Status().Head.Number != 0 {
+		t.Errorf("once there is room: %v, and the archive has %+v", err, k.archive.Status())
+	}
+}
+
 // A stored generation that does not fit its records is no longer served once they are loaded,
 // by a writer or by a follower.
 func TestGenerationThatDoesNotFit(t *testing.T) {
