@@ -20,6 +20,8 @@ import (
 
 const (
 	suffix = ".spans"
+	// partSuffix is behind the name of a file that is not complete yet.
+	partSuffix = ".tmp"
 	// DefaultSegmentBytes is small enough that a damaged segment is fetched again in
 	// minutes, and large enough that an archive has hundreds of files, not thousands.
 	DefaultSegmentBytes = 64 << 20
@@ -74,6 +76,7 @@ func Open(c Config) (*Archive, error) {
 		if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot make an archive: %w", err)
 		}
+		a.removeUnfinished()
 	}
 
 	if err := a.openSegments(); err != nil {
@@ -122,17 +125,31 @@ func (a *Archive) openSegments() error {
 
 // segmentFiles lists the files of segments in a directory, ascending by their first blocks; none
 // if it is not there.
-func segmentFiles(dir string) (names []string, err error) {
+func segmentFiles(dir string) (names []string, err error) { return filesOf(dir, suffix) }
+
+func filesOf(dir, ending string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) {
+		if strings.HasSuffix(e.Name(), ending) {
 			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
 	return names, nil
+}
+
+// removeUnfinished removes the files that a writer which was killed has left. Nothing needs them,
+// so a failure only leaves less space.
+func (a *Archive) removeUnfinished() {
+	names, err := filesOf(a.cfg.Dir, suffix+partSuffix)
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err != nil {
+		a.cfg.Log.Warn("cannot remove unfinished files of an archive", "chain", a.cfg.Chain, "error", err)
+	}
 }
 
 // clampSegments drops what a segment has above the base of the next: after a kill

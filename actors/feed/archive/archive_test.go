@@ -667,3 +667,35 @@ func TestTransferStops(t *testing.T) {
 		}
 	}
 }
+
+// What a kill leaves of a file that was being written is removed by the next start, and by
+// nobody who only reads.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	spans := newMaker(5, 100).spans(10)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans)
+	w, err := newWriter(a.pathOf(500), fileHeader{identity, market.Head{Number: 499}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.file.Close() // killed
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, readOnly := range []bool{true, false} {
+		a, err := Open(Config{Identity: identity, Dir: a.cfg.Dir, ReadOnly: readOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(w.file.Name()); (err == nil) != readOnly {
+			t.Errorf("read only %t: %v", readOnly, err)
+		}
+		got, err := readAll(t, a, 99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameSpans(t, spans, got)
+		a.Close()
+	}
+}
