@@ -309,6 +309,32 @@ func TestDamageKeepsTheRest(t *testing.T) {
 	hold(t, a, spans).Close()
 }
 
+// TestDamagesKeepTheRest: so is what follows a second one, in a full segment and in the newest.
+func TestDamagesKeepTheRest(t *testing.T) {
+	spans := newMaker(9, 100).spans(90)
+	for _, size := range []int64{20_000, 1 << 20} {
+		a := openSized(t, t.TempDir(), size)
+		appendAll(t, a, spans)
+		s := a.segments[0]
+		frames, _, err := s.frames()
+		if err != nil || len(frames) < 8 {
+			t.Fatal(len(frames), err)
+		}
+		var want []Range
+		for _, i := range []int{2, 4, 6} {
+			flip(t, s.path, frames[i].at+frameHead+5)
+			want = append(want, Range{frames[i].first, frames[i].last})
+		}
+
+		scrubbed(t, a)
+		if st := a.Status(); !slices.Equal(st.Holes, want) || st.Head != spans[89].Head() {
+			t.Errorf("the archive lacks %v and ends with block %d; want %v and %d", st.Holes, st.Head.Number, want, spans[89].To)
+		}
+		refill(t, a, spans)
+		hold(t, a, spans).Close()
+	}
+}
+
 // TestHoleIsFilledBySpansThatAreLonger: blocks that the archive has beside a hole stay as
 // they are, when what fills it goes further.
 func TestHoleIsFilledBySpansThatAreLonger(t *testing.T) {

@@ -134,8 +134,8 @@ func (a *Archive) lostUntil(s *segment, was market.Head) uint64 {
 	return was.Number
 }
 
-// salvage writes segment i again without what cannot be read: what follows the first
-// damaged frame goes to a segment of its own, up to the next damaged one.
+// salvage writes segment i again without what cannot be read: what follows a damaged frame
+// goes to a segment of its own, up to the next damaged one.
 func (a *Archive) salvage(i int) error {
 	s := a.segments[i]
 	r, err := a.readSegment(s, s.base)
@@ -147,53 +147,65 @@ func (a *Archive) salvage(i int) error {
 	if err != nil {
 		return err
 	}
-	high, err := r.split(low, func(first *market.Span) (*writer, error) {
+
+	var high *writer // the newest of those after low
+	after := i + 1   // where it goes
+	finish := func(err error) error {
+		if high == nil {
+			return err
+		}
+		made, err := high.finish(err)
+		if high = nil; err == nil {
+			a.segments = slices.Insert(a.segments, after, made)
+			after++
+		}
+		return err
+	}
+	err = r.split(low, func(first *market.Span) (*writer, error) {
+		if err := finish(nil); err != nil {
+			return nil, err
+		}
 		base := market.Head{Number: first.From - 1, Hash: first.Parent, Time: low.seg.last.Time}
-		return newWriter(a.pathOf(first.From), fileHeader{s.Identity, base})
+		var err error
+		high, err = newWriter(a.pathOf(first.From), fileHeader{s.Identity, base})
+		return high, err
 	})
 
-	// The upper part is kept first: after a kill between the two the damage is found again.
-	if high != nil {
-		var made *segment
-		if made, err = high.finish(err); err == nil {
-			a.segments = slices.Insert(a.segments, i+1, made)
+	// The upper parts are kept first: after a kill before the last write the damage is found again.
+	made, err := low.finish(finish(err))
+	if err != nil { // the segment stays as it was
+		for _, kept := range a.segments[i+1 : after] {
+			err = errors.Join(err, os.Remove(kept.path))
 		}
-	}
-	made, err := low.finish(err)
-	if err != nil {
+		a.segments = slices.Delete(a.segments, i+1, after)
 		return err
 	}
 	*s = *made
 	return nil
 }
 
-// split writes the spans before the first damaged frame to one file and those after
-// it, up to the next damaged one, to another; nil: there are none.
-func (r *segmentReader) split(
-	low *writer, makeHigh func(*market.Span) (*writer, error),
-) (high *writer, err error) {
+// split writes the spans before the first damaged frame to one file, and those after every
+// damaged one, if there are any, to another.
+func (r *segmentReader) split(low *writer, makeHigh func(*market.Span) (*writer, error)) error {
 	for w := low; ; {
 		spans, err := r.next()
 		var lost *Damage
 		switch {
-		case errors.As(err, &lost) && high != nil:
-			return high, nil
-		case lost != nil:
+		case errors.As(err, &lost):
 			r.skip(lost)
 			w = nil
 			continue
 		case err != nil || len(spans) == 0:
-			return high, err
+			return err
 		}
 
 		if w == nil {
-			if high, err = makeHigh(&spans[0]); err != nil {
-				return nil, err
+			if w, err = makeHigh(&spans[0]); err != nil {
+				return err
 			}
-			w = high
 		}
 		if err := w.addAll(spans, r.of.finalized); err != nil {
-			return high, err
+			return err
 		}
 	}
 }

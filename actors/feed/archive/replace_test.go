@@ -199,7 +199,7 @@ func TestSplitFollows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.split(low, nil)
+	err = r.split(low, nil)
 	if want := "a span begins with block 100 after block 7"; err == nil || err.Error() != want {
 		t.Errorf("%v; want %q", err, want)
 	}
