@@ -231,6 +231,9 @@ func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	}
 
 	was := f.prev.State.Pools.At(i)
+	if value.OwnExitsMoved(was, p) {
+		f.marks[i] |= pricedPool
+	}
 	f.comparePoolKeys(i, was, p)
 	if poolMoved(was, p) {
 		f.marks[i] |= movedPool

@@ -32,16 +32,23 @@ func (r *row) limitClaims() {
 // token of the second hop prices no other, nor does one whose price is only held, so
 // against one there is no exit.
 // Pools whose hook takes a part of swaps are in it only when they are listed,
-// which shows where such a pool is the one that prices the token.
-func hasOwnExit(index uint32, pool *market.Pool, token, by *tokenView) bool {
-	return !by.pricesNone && market.Known(by.rawUsd) && (!takesSwapDelta(pool) || token.onlyPool == index)
+// which shows where such a pool counts as a market of the token.
+func hasOwnExit(index uint32, pool *market.Pool, leg int, token, by *tokenView) bool {
+	return !by.pricesNone && market.Known(by.rawUsd) &&
+		(!takesSwapDelta(pool) || token.onlyPool == index || pool.Held[leg] != 0)
+}
+
+// OwnExitsMoved reports whether another part of a way out may be the position's own liquidity
+// in the rows of a pool, though no price is another one.
+func OwnExitsMoved(was, is *market.Pool) bool {
+	return was.Held != is.Held && takesSwapDelta(is)
 }
 
 // ownExit is what of the leg's ExitUsd is the position's own liquidity, 0 or more.
 func (r *row) ownExit(leg int) float64 {
 	p, by := r.position, r.sides[1-leg]
 	s := surroundingsOf(r.st, p.Pool, p)
-	if !hasOwnExit(p.Pool, s.pool, r.sides[leg], by) {
+	if !hasOwnExit(p.Pool, s.pool, leg, r.sides[leg], by) {
 		return 0
 	}
 

@@ -33,3 +33,61 @@ func TestExitThroughHeldPrice(t *testing.T) {
 	w.deep(way, 10)
 	check("held", 136_754)
 }
+
+// TestExitThroughListedHook: a pool whose hook may change swaps is a way out if the hook is
+// listed, and what of it is the position's own is taken out as anywhere.
+func TestExitThroughListedHook(t *testing.T) {
+	f := func(listed bool, tokens float64, want bool) {
+		t.Helper()
+		w := newWorld()
+		token, _ := w.honest() // whose exit is 136,754 USD: that of 34,188 tokens
+		hook := market.Address{0: 7, 19: beforeSwap | beforeSwapDelta}
+		if listed {
+			w.params.HookAllow = []market.Address{hook}
+		}
+		pool := w.poolFull(token, w.usd, 4, 2000)
+		w.pools.Mut(pool).Hooks = hook
+		i := w.openWhole(pool, tokens)
+		w.pass(1)
+		w.pass(1)
+
+		var m Metrics
+		st := w.state()
+		Position(st, i, &m)
+		if m.Unrealizable[0] != want || m.Unrealizable[1] || m.PriceUnavailable {
+			t.Errorf("listed %t, %g tokens: %+v", listed, tokens, m.Figures)
+		}
+
+		k := NewRanker(st)
+		var f Figures
+		k.Rank(i, &f)
+		var kept Kept
+		k.Keep(&kept)
+		var r Results
+		k.Renew(i, pool, &kept, &r)
+		mustNear(t, "V when renewed", r.UnderlyingValueUsd, m.UnderlyingValueUsd, 0)
+	}
+
+	f(false, 34_180, false)
+	f(false, 34_200, true)
+	f(true, 34_500, false) // with what others have in the pool, 1,367 USD more
+	f(true, 34_550, true)
+}
+
+// TestOwnExitsMoved: of a pool whose hook may change swaps, rows follow from what it is held
+// to be a market of.
+func TestOwnExitsMoved(t *testing.T) {
+	hooked := market.Pool{Hooks: market.Address{19: afterSwapDelta}}
+	held := hooked
+	held.Held[1] = market.NoIndex
+	plain := held
+	plain.Hooks = market.Address{19: afterSwap}
+	for _, c := range []struct {
+		was, is market.Pool
+		want    bool
+	}{{hooked, hooked, false}, {hooked, held, true}, {held, hooked, true}, {held, held, false}, {market.Pool{}, plain, false}} {
+		if got := OwnExitsMoved(&c.was, &c.is); got != c.want {
+			t.Errorf("held %v, then %v: moved is %t", c.was.Held, c.is.Held, got)
+		}
+	}
+}

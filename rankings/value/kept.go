@@ -42,7 +42,7 @@ func pricesOf(
 			p.exitUsd[leg] = math.Inf(1)
 		}
 
-		if !hasOwnExit(index, pool, t, sides[1-leg]) {
+		if !hasOwnExit(index, pool, leg, t, sides[1-leg]) {
 			flags |= noOwnExit << leg
 		}
 	}
