@@ -29,20 +29,19 @@ func (r *row) limitClaims() {
 }
 
 // hasOwnExit reports whether a pool is a way out of a token, for another one. A
-// token of the second hop prices no other, nor does one whose price is only held, so
-// against one there is no exit.
-// Pools whose hook takes a part of swaps are in it only when they are listed,
-// which shows where such a pool counts as a market of the token.
+// token whose price is only held prices no other, so against one there is no exit.
+// Nor does one that the second hop priced, unless the first did too and other
+// markets weighed more in the end; and pools whose hook takes a part of swaps are
+// in it only when they are listed. Both show where such a pool counts as a market
+// of the token, which it does from a day after its creation on.
 func hasOwnExit(index uint32, pool *market.Pool, leg int, token, by *tokenView) bool {
-	return !by.pricesNone && market.Known(by.rawUsd) &&
+	return !by.held && market.Known(by.rawUsd) && (!by.derived || pool.Held[leg] == market.NoIndex) &&
 		(!takesSwapDelta(pool) || token.onlyPool == index || pool.Held[leg] != 0)
 }
 
 // OwnExitsMoved reports whether another part of a way out may be the position's own liquidity
 // in the rows of a pool, though no price is another one.
-func OwnExitsMoved(was, is *market.Pool) bool {
-	return was.Held != is.Held && takesSwapDelta(is)
-}
+func OwnExitsMoved(was, is *market.Pool) bool { return was.Held != is.Held }
 
 // ownExit is what of the leg's ExitUsd is the position's own liquidity, 0 or more.
 func (r *row) ownExit(leg int) float64 {

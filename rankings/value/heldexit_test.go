@@ -74,20 +74,30 @@ func TestExitThroughListedHook(t *testing.T) {
 	f(true, 34_550, true)
 }
 
-// TestOwnExitsMoved: of a pool whose hook may change swaps, rows follow from what it is held
-// to be a market of.
-func TestOwnExitsMoved(t *testing.T) {
-	hooked := market.Pool{Hooks: market.Address{19: afterSwapDelta}}
-	held := hooked
-	held.Held[1] = market.NoIndex
-	plain := held
-	plain.Hooks = market.Address{19: afterSwap}
-	for _, c := range []struct {
-		was, is market.Pool
-		want    bool
-	}{{hooked, hooked, false}, {hooked, held, true}, {held, hooked, true}, {held, held, false}, {market.Pool{}, plain, false}} {
-		if got := OwnExitsMoved(&c.was, &c.is); got != c.want {
-			t.Errorf("held %v, then %v: moved is %t", c.was.Held, c.is.Held, got)
+// TestExitThroughOutvotedPrice: a token that an anchor's market prices, and that others price
+// otherwise in the end, prices the tokens of its pools all the same.
+func TestExitThroughOutvotedPrice(t *testing.T) {
+	f := func(tokens float64, want bool) {
+		t.Helper()
+		w := newWorld()
+		w.params.LoneHolder = 0
+		token, _ := w.honest() // whose exit is 136,754 USD
+		by, deep := w.token(51, 18), w.token(52, 18)
+		w.poolFull(by, w.usd, 4, 150_000)
+		w.poolFull(deep, w.usd, 4, 5_000_000)
+		w.poolFull(by, deep, 1.25, 250_000) // so that it is at 5 USD
+		pool := w.pool(token, by, 1)
+		i := w.openWhole(pool, tokens)
+		w.pass(1)
+
+		st := w.state()
+		var m Metrics
+		Position(st, i, &m)
+		if p := st.Prices.At(by); p.Source != market.SourceDerived || m.Unrealizable != [2]bool{want, false} {
+			t.Errorf("%g tokens: %+v, by one at %+v", tokens, m.Figures, *p)
 		}
 	}
+
+	f(25_000, false)
+	f(50_000, true)
 }

@@ -36,7 +36,8 @@ type tokenView struct {
 	exitUsd      float64
 	onlyPool     uint32
 	anchor       bool
-	pricesNone   bool // no other token: it is of the second hop, or its price is only held
+	derived      bool
+	held         bool // no market gives the price now
 	corroborated bool
 	decimals     uint8
 	reason       market.Reason
@@ -128,7 +129,7 @@ func viewToken(st *market.State, i uint32) tokenView {
 	price, decimals := st.Prices.At(i), decimalsOf(st.Tokens.At(i))
 	return tokenView{
 		rawUsd: price.Usd / wholes[decimals], exitUsd: price.ExitUsd, onlyPool: price.OnlyPool,
-		anchor: price.Anchor, pricesNone: price.Source == market.SourceDerived || isHeld(price),
+		anchor: price.Anchor, derived: price.Source == market.SourceDerived, held: isHeld(price),
 		corroborated: price.Corroborated, decimals: decimals, reason: price.Reason,
 	}
 }
@@ -136,7 +137,7 @@ func viewToken(st *market.State, i uint32) tokenView {
 // isHeld reports whether a price that markets gave is kept for a while without them. Tokens
 // are held to it after all others are priced, so that it prices none of them.
 func isHeld(p *market.Price) bool {
-	return p.Source == market.SourcePool && p.Markets == 0
+	return p.Markets == 0 && (p.Source == market.SourcePool || p.Source == market.SourceDerived)
 }
 
 func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
