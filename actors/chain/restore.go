@@ -124,10 +124,10 @@ func (c *Chain) beginAnew() {
 	c.publishStatus()
 }
 
-// ledgerConfig is what the ledger knows from the start, the stables included.
+// ledgerConfig is what the ledger knows from the start, the anchors included.
 func (c *Chain) ledgerConfig() ledger.Config {
 	cfg := c.Config.Ledger
-	cfg.Stables = c.Prices.Stables
+	cfg.Stables, cfg.WrappedNative = c.Prices.Stables, c.Prices.WrappedNative
 	return cfg
 }
 

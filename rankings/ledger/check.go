@@ -74,14 +74,14 @@ func (c *checker) quarantined(pool uint32) bool {
 // checkUniqueNames checks that ids and addresses are unique, the native token, and
 // the tokens and spacings of pools.
 func (c *checker) checkUniqueNames() {
-	native := uint32(market.NoIndex)
 	address := func(t *market.Token) market.Address { return t.Address }
 	tokens := checkUnique(c, "token", &c.Tokens, address)
 	if i, ok := tokens[market.Address{}]; ok {
-		native = i
+		c.expect(c.Native == i, "token", i, "is native; the state names %d", c.Native)
+	} else if c.Native != market.NoIndex { // the wrapped form, whose address is not known here
+		c.expect(c.Native < c.Tokens.Len(), "token", c.Native, "of %d is native", c.Tokens.Len())
 	}
 
-	c.expect(c.Native == native, "token", native, "is native; the state names %d", c.Native)
 	checkUnique(c, "owner", &c.Owners, func(a *market.Address) market.Address { return *a })
 	checkUnique(c, "pool", &c.Pools, func(p *market.Pool) market.PoolID { return p.ID })
 	checkUnique(c, "nonNFT", &c.NonNFT, nonNFTKeyOf)

@@ -16,6 +16,8 @@ type Config struct {
 	Start uint64
 	// Stables are tokens that are worth 1 USD until an hour's record prices them.
 	Stables []market.Address
+	// WrappedNative has the price of the native currency, which may have no pool.
+	WrappedNative market.Address
 	// Pause is called about every 100 µs while events are applied and while the state is
 	// frozen; nil: never.
 	Pause func()
@@ -113,6 +115,7 @@ func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	l.isStale = make([]bool, st.Pools.Len())
 	l.setClock()
 	l.buildIndexes(pause)
+	l.findNative()
 	return l
 }
 

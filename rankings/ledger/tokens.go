@@ -24,8 +24,18 @@ func (l *Ledger) addTokens(metas []market.TokenMeta) {
 
 		at := Tokens.add(l, l.newToken(*m))
 		l.tokenOf.add(at)
-		if m.Address.IsZero() {
-			l.st.Native = at
+	}
+	l.findNative()
+}
+
+// findNative sets the token whose price is that of the native currency: this itself, or as
+// long as no pool has it, its wrapped form.
+func (l *Ledger) findNative() {
+	l.st.Native = market.NoIndex
+	for _, address := range [2]market.Address{{}, l.cfg.WrappedNative} {
+		if i, ok := l.tokenOf.find(address[:]); ok {
+			l.st.Native = i
+			return
 		}
 	}
 }
@@ -101,12 +111,20 @@ func usdAt(amount *clmath.U256, t *market.Token, usd float64) float64 {
 	return clmath.ToFloat(amount, t.Decimals) * usd
 }
 
-// nativeUsd returns the native currency's price by the hour's record.
+// nativeUsd returns the native currency's price by the hour's record. One whose first pool was
+// created in this hour has none, but its wrapped form may.
 func (l *Ledger) nativeUsd() float64 {
 	if l.st.Native == market.NoIndex {
 		return market.Unknown
 	}
-	return l.st.Tokens.At(l.st.Native).HourUsd
+	usd := l.st.Tokens.At(l.st.Native).HourUsd
+	if market.Known(usd) {
+		return usd
+	}
+	if wrapped, ok := l.tokenOf.find(l.cfg.WrappedNative[:]); ok {
+		return l.st.Tokens.At(wrapped).HourUsd
+	}
+	return market.Unknown
 }
 
 // gasUsd returns the USD value of wei by the hour's record.

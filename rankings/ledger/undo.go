@@ -59,11 +59,9 @@ func (l *Ledger) abandonSpan() {
 	first := u.Rows[Tokens.index]
 	for i := first; i < l.st.Tokens.Len(); i++ {
 		l.tokenOf.remove(i)
-		if i == l.st.Native {
-			l.st.Native = market.NoIndex
-		}
 	}
 	Tokens.in(l).restore(new(Undo), first)
+	l.findNative()
 }
 
 // Revert undoes the newest span, with the hour that began before it. Its tokens

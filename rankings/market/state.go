@@ -31,7 +31,9 @@ type State struct {
 	// them; 0 means that there are none.
 	HoursFrom uint32
 
-	Native       uint32 // token index of the native currency, or NoIndex
+	// Native is the token index of the native currency; as long as no pool has it, that of
+	// its wrapped form, which is worth the same; or NoIndex.
+	Native       uint32
 	Transactions uint64 // history entries of all positions
 	OpenCount    uint32 // NFT positions with liquidity
 }
