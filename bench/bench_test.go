@@ -272,7 +272,8 @@ func TestHalfRate(t *testing.T) {
 // A run fails by the thresholds that it breaks, in every scenario under load.
 func TestThresholds(t *testing.T) {
 	measure := report.Measure{PerSecond: 900, Requests: 99, Refused: 1,
-		Latency: []report.Percentile{{Percent: 50, Micros: 400}, {Percent: 99, Micros: 21_000}}}
+		Latency: []report.Percentile{{Percent: 50, Micros: 400}, {Percent: 99, Micros: 21_000},
+			{Percent: 100, Micros: 22_000}}}
 	run := &report.Run{Scenarios: []report.Scenario{{Name: "rate-900", Node: measure}, {Name: "idle"}}}
 	f := func(text string, broken bool) {
 		t.Helper()
@@ -299,6 +300,17 @@ func TestThresholds(t *testing.T) {
 	f("refused>0.9%", true)
 	f("refused>1%", false)
 	f("failed>0", false)
+
+	// Of answers that are all refused, or never came, no latency is known: none is low enough.
+	run.Scenarios[0] = report.Scenario{Name: "refused", Node: report.Measure{Refused: 100}}
+	f("p99>20ms", true)
+	f("p99<20ms", true)
+	f("requests<1/s", true)
+	f("refused>99%", true)
+	run.Scenarios[0] = report.Scenario{Name: "gone", Answers: report.Answers{Unsent: 1}}
+	f("p50>20ms", true)
+	f("requests<1/s", true)
+
 	bad("p99>20")
 	bad("p99=20ms")
 	bad("p98>20ms")

@@ -22,12 +22,14 @@ type thresholdMetric struct {
 	of         func(*report.Scenario) float64
 }
 
+const milliseconds = "ms"
+
 // thresholdMetrics are what a threshold can be about.
 var thresholdMetrics = []thresholdMetric{
-	{"p50", "ms", func(s *report.Scenario) float64 { return s.Node.At(50) }},
-	{"p90", "ms", func(s *report.Scenario) float64 { return s.Node.At(90) }},
-	{"p99", "ms", func(s *report.Scenario) float64 { return s.Node.At(99) }},
-	{"p99.9", "ms", func(s *report.Scenario) float64 { return s.Node.At(99.9) }},
+	{"p50", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(50) }},
+	{"p90", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(90) }},
+	{"p99", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(99) }},
+	{"p99.9", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(99.9) }},
 	{"requests", "/s", func(s *report.Scenario) float64 { return s.Node.PerSecond }},
 	{"failed", "", func(s *report.Scenario) float64 { return float64(s.Bad()) }},
 	{"refused", "%", func(s *report.Scenario) float64 {
@@ -58,7 +60,7 @@ func Passed(run *report.Run, thresholds []Threshold) error {
 	var errs []error
 	for _, t := range thresholds {
 		for i := range run.Scenarios {
-			if s := &run.Scenarios[i]; s.Node.Requests+s.Node.Refused > 0 {
+			if s := &run.Scenarios[i]; s.Asked() {
 				errs = append(errs, t.check(s))
 			}
 		}
@@ -68,12 +70,18 @@ func Passed(run *report.Run, thresholds []Threshold) error {
 
 func (t Threshold) check(s *report.Scenario) error {
 	switch x := t.of(s); {
+	case t.unit == milliseconds && s.Node.At(100) == 0:
+		return fmt.Errorf("scenario %s: %s is not known: there was no good answer", s.Name, t.name)
 	case t.above && x > t.bound:
-		return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at most %[5]g %[4]s is allowed",
-			s.Name, t.name, x, t.unit, t.bound)
+		return fmt.Errorf("scenario %s: %s is %s; at most %s is allowed", s.Name, t.name, t.spell(x),
+			t.spell(t.bound))
 	case !t.above && x < t.bound:
-		return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at least %[5]g %[4]s is wanted",
-			s.Name, t.name, x, t.unit, t.bound)
+		return fmt.Errorf("scenario %s: %s is %s; at least %s is wanted", s.Name, t.name, t.spell(x),
+			t.spell(t.bound))
 	}
 	return nil
+}
+
+func (t Threshold) spell(x float64) string {
+	return strings.TrimSpace(fmt.Sprintf("%.6g %s", x, t.unit))
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -79,4 +80,28 @@ func TestHTML(t *testing.T) {
 	f(run, someRun(), "Against the baseline", "0 % worse")
 	f(new(Run), nil)
 	f(new(Run), someRun(), "unlike corpora")
+}
+
+// A scenario that was asked has its row in the table and in the page, also if there was no
+// good answer.
+func TestRowWithoutGoodAnswers(t *testing.T) {
+	f := func(s Scenario) {
+		t.Helper()
+		s.Name = "none-good"
+		run := &Run{Scenarios: []Scenario{s}}
+		var table, page bytes.Buffer
+		if err := errors.Join(Table(&table, run), HTML(&page, run, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`(?m)^ *none-good +-.* 7 *$`).Match(table.Bytes()) {
+			t.Errorf("%+v has no row in %s", s.Answers, &table)
+		}
+		if !strings.Contains(page.String(), "<tr><td>none-good</td>") {
+			t.Errorf("%+v has no row in the page", s.Answers)
+		}
+	}
+
+	f(Scenario{Node: Measure{Refused: 7}, Answers: Answers{Statuses: map[int]uint64{429: 7}, Failures: 7}})
+	f(Scenario{Answers: Answers{Unanswered: 7}})
+	f(Scenario{Answers: Answers{Statuses: map[int]uint64{200: 7}, Wrong: 7}}) // all when the time was over
 }

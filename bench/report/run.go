@@ -178,6 +178,11 @@ type Scenario struct {
 	Values      []Value  `json:"values"` // what else was measured
 }
 
+// Asked reports whether anything was asked, whatever became of it.
+func (s *Scenario) Asked() bool {
+	return s.Node.Requests+s.Node.Refused+s.Unanswered+s.Unsent > 0 || len(s.Statuses) > 0
+}
+
 // PlusMinus is how well the turns tell the ratio; one turn says nothing of that.
 func (s *Scenario) PlusMinus() string {
 	if s.Limit == nil || s.Rounds < 2 {

@@ -76,9 +76,9 @@ func (c *Corpus) Text() string {
 func (s *Scenario) Summary() string {
 	m := &s.Node
 	switch {
-	case m.Requests+m.Refused == 0 && len(s.Values) > 0:
+	case !s.Asked() && len(s.Values) > 0:
 		return fmt.Sprintf("%s: %.4g %s", s.Values[0].Name, s.Values[0].Value, s.Values[0].Unit)
-	case m.Requests+m.Refused == 0:
+	case !s.Asked():
 		return "nothing was measured"
 	}
 
