@@ -108,7 +108,7 @@ func (c *conn) takeBytes(b []byte) (done bool, err error) {
 		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
 	}
 	c.missing -= len(b)
-	if c.sampled || c.head.status >= refused || c.uncharged() {
+	if c.sampled || !good(c.head.status) || c.uncharged() {
 		c.body = append(c.body, b...)
 	}
 	return c.missing == 0, nil

@@ -43,8 +43,8 @@ func newCounts(length time.Duration) Counts {
 	return c
 }
 
-// countAnswer enters a complete response.
-func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
+// countAnswer enters a complete response, and reports whether its status was expected.
+func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) bool {
 	c.Statuses[status]++
 	c.Charged += charged
 	switch {
@@ -53,25 +53,27 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 	case status == 200 || status == 404:
 		c.Expected += p.Units
 	}
-	if status != 200 && !slices.Contains(p.Accept, status) {
-		c.Failures++
-		c.Note("%s was answered %d: %.100s", p.Name, status, body)
+	if status == 200 || slices.Contains(p.Accept, status) {
+		return true
 	}
+	c.Failures++
+	c.Note("%s was answered %d: %.100s", p.Name, status, body)
+	return false
 }
 
-// refused is the least status of a response that says what went wrong.
-const refused = 400
+// good reports whether a response counts as throughput.
+func good(status int) bool { return status/100 == 2 }
 
 // countLatency enters the latency of a response.
 func (c *Counts) countLatency(status int, took time.Duration) {
-	if status < refused {
+	if good(status) {
 		record(c.Histogram, took)
 	}
 }
 
 // countThroughput enters a response that came in the measured time, and when in it.
 func (c *Counts) countThroughput(status, length int, took, at time.Duration) {
-	if status >= refused {
+	if !good(status) {
 		c.Refused++
 		return
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -370,6 +371,34 @@ func TestStopOfHangingServer(t *testing.T) {
 	if took := time.Since(started); err == nil || took > 2*stopTime {
 		t.Errorf("it ended after %s with %v", took, err)
 	}
+}
+
+// Only 2xx is throughput, and an answer that failed is one failure, whatever else is wrong
+// with it.
+func TestFailuresAreCountedOnce(t *testing.T) {
+	f := func(status int) {
+		t.Helper()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
+		defer server.Close()
+
+		r := mustRun(t, Config{
+			Addr: server.Listener.Addr().String(), Connections: 2, Mix: onePath("/"), Rate: 100,
+			Length: 200 * time.Millisecond,
+			Check:  func(int, string, []byte) error { return errors.New("not a page") },
+		})
+		if r.Requests != 0 || r.Refused == 0 || r.Histogram.TotalCount() != 0 {
+			t.Errorf("%d answers are throughput, %d are not, %d have a latency; want none, all, none",
+				r.Requests, r.Refused, r.Histogram.TotalCount())
+		}
+		if r.Bad() != r.Statuses[status] {
+			t.Errorf("%d answers of %v are bad, %d of them wrong", r.Bad(), r.Statuses, r.Wrong)
+		}
+	}
+	f(http.StatusFound)
+	f(http.StatusUnauthorized)
+	f(http.StatusBadGateway)
 }
 
 func TestRefusals(t *testing.T) {

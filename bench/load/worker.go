@@ -261,7 +261,7 @@ func (w *worker) readAnswer(index int) {
 func (w *worker) finishRequest(c *conn, now time.Duration) {
 	c.busy = false
 	w.inFlight--
-	w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
+	expected := w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
 	if now >= w.cfg.Warmup && !w.targets[c.target].Aside {
 		// What was under way at the end has been late for as long as any other: without it a
 		// server that stalls until then would have no late answer at all.
@@ -276,7 +276,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 		w.Expected -= c.part.Units
 	}
 
-	if c.sampled && len(w.checks) < maxChecked {
+	if c.sampled && expected && len(w.checks) < maxChecked { // a failure is one already
 		w.checks = append(w.checks, answer{c.head.status, string(bytes.Fields(c.out)[1]), c.body})
 		c.body = nil
 	}
