@@ -232,18 +232,18 @@ func TestHalfRate(t *testing.T) {
 		if table[i].RateOf != want || j > i || table[i].Mode.cores != table[j].Mode.cores {
 			t.Errorf("scenario %d, %s, takes its rate from %q; want %s, which is scenario %d", i, live, table[i].RateOf, want, j)
 		}
-		if err := checkNames([]string{live}); err == nil || !strings.Contains(err.Error(), want+";") {
+		if err := checkNames([]string{live}, false); err == nil || !strings.Contains(err.Error(), want+";") {
 			t.Errorf("%s alone: %v", live, err)
 		}
-		if err := checkNames([]string{live, want}); err != nil {
+		if err := checkNames([]string{live, want}, false); err != nil {
 			t.Error(err)
 		}
 	}
 
-	if err := checkNames(nil); err != nil {
+	if err := checkNames(nil, false); err != nil {
 		t.Error(err)
 	}
-	if err := checkNames([]string{"half", "third"}); err == nil || !strings.Contains(err.Error(), `"third"`) {
+	if err := checkNames([]string{"half", "third"}, false); err == nil || !strings.Contains(err.Error(), `"third"`) {
 		t.Errorf("an unknown one: %v", err)
 	}
 
@@ -375,7 +375,7 @@ func TestStopBeforeLoad(t *testing.T) {
 	defer stop()
 	started := time.Now()
 	_, err := Run(ctx, Settings{
-		URL: server.URL, Key: "k", Unpinned: true, Length: time.Second, Progress: io.Discard,
+		URL: server.URL, Key: "k", Unpinned: true, Length: time.Second, Refreshes: 1, Progress: io.Discard,
 		Settings: report.Settings{Connections: 1, Rounds: 1, Keys: 1},
 	})
 	if took := time.Since(started); err == nil || took > 5*time.Second || asked.Load() != 1 {

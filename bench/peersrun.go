@@ -59,6 +59,9 @@ const (
 // command serves: a scenario for every question to every peer, which is its
 // limit. Without rounds it only compares answers. It returns a run also with an error.
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Run, err error) {
+	if err := settings.check(0); err != nil {
+		return nil, err
+	}
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
 	}

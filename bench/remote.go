@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"tidemark/bench/process"
@@ -15,9 +16,9 @@ import (
 
 // connect prepares for a node that was started elsewhere.
 func (s *suite) connect() error {
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return fmt.Errorf("cannot ask %q; it is http://HOST:PORT", s.URL)
+	u, err := parseTarget(s.URL)
+	if err != nil {
+		return err
 	}
 	if s.Key == "" {
 		return errors.New("a node that runs already is asked with --key")
@@ -39,6 +40,16 @@ func (s *suite) connect() error {
 		s.used = used
 	}
 	return err
+}
+
+// parseTarget reads the URL of a node: nothing but an address, since paths are its own.
+func parseTarget(target string) (*url.URL, error) {
+	u, err := url.Parse(target)
+	bare := err == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.User == nil
+	if !bare || u.Scheme != "http" || u.Host == "" {
+		return nil, fmt.Errorf("cannot ask %q; it is http://HOST:PORT", target)
+	}
+	return u, nil
 }
 
 // askStats asks what the node has.

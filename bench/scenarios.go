@@ -88,14 +88,18 @@ func Names() (names []string) {
 	return names
 }
 
-// checkNames returns an error unless every name is of a scenario, and has with it the one
-// whose rate that takes. No name at all stands for all scenarios.
-func checkNames(names []string) error {
+// checkNames returns an error unless every name is of a scenario that can run on a node of
+// ours or elsewhere, and has with it the one whose rate that takes. No name at all stands for
+// all scenarios.
+func checkNames(names []string, elsewhere bool) error {
 	all := Names()
 	for _, name := range names {
 		i := slices.Index(all, name)
 		if i < 0 {
 			return fmt.Errorf("no scenario %q; there are %s", name, strings.Join(all, ", "))
+		}
+		if table[i].Own && elsewhere {
+			return fmt.Errorf("scenario %s needs a node that the suite starts; it cannot run with --url", name)
 		}
 		if of := table[i].RateOf; of != "" && !slices.Contains(names, of) {
 			return fmt.Errorf("scenario %s takes its rate from %s; run both", name, of)

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
+	"tidemark/bench/load"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
 )
@@ -77,9 +78,26 @@ func newSuite(settings Settings) *suite {
 	}
 }
 
+// check refuses what cannot be run before anything is started.
+func (s *Settings) check(leastRounds int) error {
+	switch {
+	case s.Length <= 0:
+		return fmt.Errorf("cannot measure for %s", s.Length)
+	case s.Rounds < leastRounds:
+		return fmt.Errorf("cannot measure in %d rounds; at least %d", s.Rounds, leastRounds)
+	case s.Connections < 1 || s.Connections > load.MaxConnections:
+		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", s.Connections, load.MaxConnections)
+	case s.Keys < 1 || s.Accounts < 0:
+		return fmt.Errorf("cannot ask with %d keys of %d accounts", s.Keys, s.Accounts)
+	case s.Refreshes < 1 || s.Refresh < 0:
+		return fmt.Errorf("cannot measure %d refreshes, one every %s", s.Refreshes, s.Refresh)
+	}
+	return nil
+}
+
 // Run measures, and returns what it measured also when a scenario failed.
 func Run(ctx context.Context, settings Settings) (*report.Run, error) {
-	if err := checkNames(settings.Only); err != nil {
+	if err := errors.Join(settings.check(1), checkNames(settings.Only, settings.URL != "")); err != nil {
 		return nil, err
 	}
 

@@ -414,7 +414,7 @@ func TestRefusals(t *testing.T) {
 	f(func(*Config) {}) // nobody listens
 	f(func(c *Config) { c.Connections = 0 })
 	f(func(c *Config) { c.Others = []Target{{Addr: c.Addr}} }) // without a connection
-	f(func(c *Config) { c.Connections = maxConnections + 1 })
+	f(func(c *Config) { c.Connections = MaxConnections + 1 })
 	f(func(c *Config) { c.Length = 0 })
 }
 

@@ -48,8 +48,8 @@ type Target struct {
 	Aside bool // its answers have no part in rates and latencies
 }
 
-// maxConnections bounds a run.
-const maxConnections = 4096
+// MaxConnections bounds a run.
+const MaxConnections = 4096
 
 // Result is what was measured.
 type Result struct {
@@ -125,9 +125,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	switch {
 	case cfg.Length <= 0:
 		return nil, fmt.Errorf("cannot measure for %s", cfg.Length)
-	case cfg.Connections <= len(cfg.Others) || cfg.Connections > maxConnections:
+	case cfg.Connections <= len(cfg.Others) || cfg.Connections > MaxConnections:
 		return nil, fmt.Errorf("cannot run %d connections; at least %d, at most %d",
-			cfg.Connections, len(cfg.Others)+1, maxConnections)
+			cfg.Connections, len(cfg.Others)+1, MaxConnections)
 	}
 	if cfg.ServerCPU == nil {
 		cfg.ServerCPU = func() time.Duration { return 0 }

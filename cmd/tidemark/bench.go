@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -174,7 +175,7 @@ func parsePercent(text string) (float64, error) {
 		return 0, nil
 	}
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	if err != nil || v <= 0 {
+	if err != nil || !(v > 0) || math.IsInf(v, 1) {
 		return 0, fmt.Errorf("bad --fail-over %q; it is a percentage as 10%%", text)
 	}
 	return v / 100, nil

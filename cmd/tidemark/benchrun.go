@@ -44,6 +44,9 @@ type BenchRunCmd struct {
 	FailOver    string        `help:"Exit with 1 when a scenario is worse by more." placeholder:"10%"`
 }
 
+// maxRate of an open loop is more than any client on one machine can send.
+const maxRate = 1e9
+
 // Run runs them.
 func (c *BenchRunCmd) Run() error {
 	if c.URL != "" && !bench.Loopback(c.URL) && !c.Own {
@@ -53,6 +56,9 @@ func (c *BenchRunCmd) Run() error {
 	failOver, err := parsePercent(c.FailOver)
 	if err != nil {
 		return err
+	}
+	if failOver > 0 && c.Compare == "" {
+		return errors.New("--fail-over is about --compare, which is not given")
 	}
 	paths, thresholds, err := c.readOwnLoad()
 	if err != nil {
@@ -89,8 +95,9 @@ func (c *BenchRunCmd) readOwnLoad() (paths []string, thresholds []bench.Threshol
 		return nil, nil, errors.New("--only names scenarios; with --paths or --rate there are none")
 	}
 	for _, rate := range c.Rate {
-		if !(rate > 0) {
-			return nil, nil, fmt.Errorf("bad --rate %g; it is requests a second, more than 0", rate)
+		if !(rate > 0 && rate <= maxRate) {
+			return nil, nil, fmt.Errorf("bad --rate %g; it is requests a second, more than 0 and at most %g",
+				rate, float64(maxRate))
 		}
 	}
 
