@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -104,4 +105,23 @@ func TestRowWithoutGoodAnswers(t *testing.T) {
 	f(Scenario{Node: Measure{Refused: 7}, Answers: Answers{Statuses: map[int]uint64{429: 7}, Failures: 7}})
 	f(Scenario{Answers: Answers{Unanswered: 7}})
 	f(Scenario{Answers: Answers{Statuses: map[int]uint64{200: 7}, Wrong: 7}}) // all when the time was over
+}
+
+// A scenario that has no good answer any more is worse than any bound, and runs without a
+// common scenario are not compared: neither passes as no change.
+func TestChangesNeedAnswers(t *testing.T) {
+	f := func(now Scenario, regressions int, refused string) {
+		t.Helper()
+		run := someRun()
+		run.Scenarios = []Scenario{now}
+		n, err := PrintChanges(io.Discard, someRun(), run, 10)
+		if n != regressions || (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%+v: %d regressions, %v; want %d, %q", now, n, err, regressions, refused)
+		}
+	}
+
+	f(someRun().Scenarios[0], 0, "")
+	f(Scenario{Name: "hot", Node: Measure{Refused: 9}, Answers: Answers{Failures: 9}}, 1, "")
+	f(Scenario{Name: "hot", Answers: Answers{Unanswered: 9}}, 1, "")
+	f(Scenario{Name: "other", Node: Measure{Requests: 9}}, 0, "no scenario has good answers in both")
 }

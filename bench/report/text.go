@@ -2,8 +2,10 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -106,6 +108,9 @@ type Change struct {
 
 // Text is the change in words.
 func (c *Change) Text() string {
+	if math.IsInf(c.Worse, 1) {
+		return "no good answer"
+	}
 	if c.Worse < 0 {
 		return fmt.Sprintf("%.0f %% better", -100*c.Worse)
 	}
@@ -125,6 +130,9 @@ func Changes(old, now *Run) (changes []Change, err error) {
 		a := old.Scenario(b.Name)
 		switch {
 		case a == nil:
+		case a.Node.Requests > 0 && b.Node.Requests == 0 && b.Asked():
+			changes = append(changes, Change{Name: b.Name, Measure: "good answers a second",
+				Old: a.Node.PerSecond, Worse: math.Inf(1)})
 		case a.RatioCPU > 0 && b.RatioCPU > 0:
 			changes = append(changes, Change{Name: b.Name, Measure: "of the limit by CPU",
 				Old: a.RatioCPU, New: b.RatioCPU, Worse: a.RatioCPU/b.RatioCPU - 1})
@@ -133,6 +141,9 @@ func Changes(old, now *Run) (changes []Change, err error) {
 			changes = append(changes, Change{Name: b.Name, Measure: "median ms",
 				Old: was, New: is, Worse: is/max(was, 1e-3) - 1})
 		}
+	}
+	if len(changes) == 0 {
+		return nil, errors.New("cannot compare the runs: no scenario has good answers in both")
 	}
 	return changes, nil
 }
