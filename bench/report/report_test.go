@@ -125,3 +125,22 @@ func TestChangesNeedAnswers(t *testing.T) {
 	f(Scenario{Name: "hot", Answers: Answers{Unanswered: 9}}, 1, "")
 	f(Scenario{Name: "other", Node: Measure{Requests: 9}}, 0, "no scenario has good answers in both")
 }
+
+// A node that runs elsewhere goes on between two runs; a corpus is of one size.
+func TestAlike(t *testing.T) {
+	f := func(genesis string, a, b int64, alike bool) {
+		t.Helper()
+		corpus := func(n int64) *Corpus {
+			return &Corpus{Genesis: genesis, Positions: n, Pools: 10, Chains: []Chain{{ID: 1, Positions: n, Pools: 10}}}
+		}
+		if err := checkAlike(corpus(a), corpus(b)); (err == nil) != alike {
+			t.Errorf("genesis %q, %d and %d positions: %v", genesis, a, b, err)
+		}
+	}
+
+	f("", 6938, 6941, true)
+	f("", 6941, 6938, true)
+	f("", 6938, 12_000, false)
+	f("2026-01-01T00:00:00Z", 12_000, 12_000, true)
+	f("2026-01-01T00:00:00Z", 12_000, 12_001, false)
+}
