@@ -95,6 +95,9 @@ func (s *suite) describeRun() {
 	*said = s.Settings.Settings
 	said.Began, said.Target = s.began.UTC().Format(time.RFC3339), s.Corpus
 	said.Seconds, said.Keys, said.Pinned = s.Length.Seconds(), len(s.keys), s.cores.Text
+	if len(s.Rates) > 0 {
+		said.Rounds = 1 // there is no other side to take turns with
+	}
 	if s.URL != "" {
 		said.Target, said.Accounts, said.Unknown = s.URL, 1, unknown
 	}

@@ -101,6 +101,7 @@ func checkNames(names []string, elsewhere bool) error {
 		if table[i].Own && elsewhere {
 			return fmt.Errorf("scenario %s needs a node that the suite starts; it cannot run with --url", name)
 		}
+
 		if of := table[i].RateOf; of != "" && !slices.Contains(names, of) {
 			return fmt.Errorf("scenario %s takes its rate from %s; run both", name, of)
 		}

@@ -72,11 +72,14 @@ func spaceThousands(n int64) string {
 // Noise is how well ratios are known, and what else the machine did.
 func (r *Run) Noise() string {
 	var spread, other float64
+	known := false
 	for i := range r.Scenarios {
-		spread, other = max(spread, r.Scenarios[i].Spread), max(other, r.Scenarios[i].Other)
+		s := &r.Scenarios[i]
+		spread, other = max(spread, s.Spread), max(other, s.Other)
+		known = known || s.repeated()
 	}
 	text := fmt.Sprintf("other processes used at most %.2f cores", other)
-	if r.Settings.Rounds > 1 {
+	if known {
 		text = fmt.Sprintf("ratios are known to ±%.0f %% or better; %s", 100*spread, text)
 	}
 	return text

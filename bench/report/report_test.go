@@ -80,7 +80,13 @@ func TestHTML(t *testing.T) {
 		"prefers-color-scheme: dark", `"percent":99.9,"micros":2098`, "}], []);</script>")
 	f(run, someRun(), "Against the baseline", "0 % worse")
 	f(new(Run), nil)
-	f(new(Run), someRun(), "unlike corpora")
+	f(new(Run), someRun(), "unlike corpora", ", []);</script>")
+
+	// A ratio is known to nothing where none was measured twice.
+	run.Settings.Rounds = 3
+	f(run, nil, "<dd>other processes used at most")
+	run.Scenarios[0].Rounds, run.Scenarios[0].Spread = 3, 0.07
+	f(run, nil, "ratios are known to ±7 % or better")
 }
 
 // A scenario that was asked has its row in the table and in the page, also if there was no

@@ -183,9 +183,12 @@ func (s *Scenario) Asked() bool {
 	return s.Node.Requests+s.Node.Refused+s.Unanswered+s.Unsent > 0 || len(s.Statuses) > 0
 }
 
+// repeated reports whether several turns were compared.
+func (s *Scenario) repeated() bool { return s.Limit != nil && s.Rounds > 1 }
+
 // PlusMinus is how well the turns tell the ratio; one turn says nothing of that.
 func (s *Scenario) PlusMinus() string {
-	if s.Limit == nil || s.Rounds < 2 {
+	if !s.repeated() {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f %%", 100*s.Spread)

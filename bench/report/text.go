@@ -159,6 +159,7 @@ func checkAlike(a, b *Corpus) error {
 	if a.Genesis == "" && b.Genesis == "" { // no corpora that were made
 		near = grown
 	}
+
 	same := func(x, y int64) bool { return math.Abs(float64(x-y)) <= near*float64(max(x, y)) }
 	alike := func(x, y Chain) bool {
 		return x.ID == y.ID && same(x.Positions, y.Positions) && same(x.Pools, y.Pools)
