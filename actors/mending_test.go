@@ -145,6 +145,13 @@ func TestStoppedChainIsTriedAgain(t *testing.T) {
 	th.await(1, "going on", func(c *rankings.Chain) bool { return !c.Status.Stopped })
 }
 
+// shorten takes the newest blocks of a chain away for good, so that it has something to
+// publish.
+func shorten(a *chainActor) error {
+	to := a.chain.Cursor().Anchors[1]
+	return a.chain.Advance(feed.Step{RevertTo: &to, Head: to}, time.Now())
+}
+
 // A block is published without waiting for the tick if it is the head, there is room on
 // the disk, and the last refresh was long enough ago.
 func TestPublishesNow(t *testing.T) {
@@ -160,7 +167,9 @@ func TestPublishesNow(t *testing.T) {
 
 		a.refreshAt = time.Time{}
 		f("nothing is new", false)
-		a.chain.Reread(head.Number, head.Number)
+		if err := shorten(a); err != nil {
+			return err
+		}
 		f("blocks were taken back", true)
 		a.refreshAt = time.Now().Add(time.Hour)
 		f("the last refresh was just now", false)

@@ -237,8 +237,8 @@ func pauseAfterRefusal(t *testing.T, cause error, before time.Duration) (pause t
 	n.await(1, "served", served)
 	err = n.node.command(1, func(x *chainActor) error {
 		x.pause = before
-		if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
-			return errors.New("there is nothing to publish")
+		if err := shorten(x); err != nil {
+			return err
 		}
 		refuse.Store(true)
 		epoch := x.epoch

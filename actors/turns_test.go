@@ -175,7 +175,9 @@ func TestPaceFollowsTheWork(t *testing.T) {
 		t.Helper()
 		slow.Store(int64(commit))
 		err := th.node.command(1, func(a *chainActor) error {
-			a.chain.Reread(head.Number, head.Number)
+			if err := shorten(a); err != nil {
+				return err
+			}
 			a.handleTick()
 			if rest := time.Until(a.refreshAt); rest < least || rest > most {
 				t.Errorf("after a commit of %s the next refresh is %s away; want %s to %s", commit, rest, least, most)

@@ -96,14 +96,19 @@ func (v *verifier) run(ctx context.Context) {
 }
 
 // isMended reports whether the blocks that differed were read again: another state
-// of them, or of later blocks, is published. After mendWait it no longer waits.
+// of them, or of later blocks, is published. After mendWait it no longer waits, unless they
+// are being read: the state that differs is served until then.
 func (v *verifier) isMended() bool {
 	v.statesMu.Lock()
 	defer v.statesMu.Unlock()
-	if v.differed == nil || time.Since(v.differedAt) > mendWait {
+	if v.differed == nil {
 		return true
 	}
 	c, ok := v.board.Load().Chain(v.chain)
+	reading := ok && c.Status.LastIndexed.Number > 0 && c.Status.LastIndexed.Number < v.differed.Head.Number
+	if !reading && time.Since(v.differedAt) > mendWait {
+		return true
+	}
 	return ok && c.View != nil && c.View.State != v.differed &&
 		c.View.State.Head.Number >= v.differed.Head.Number
 }

@@ -308,6 +308,10 @@ func TestVerifierWaitsForMending(t *testing.T) {
 		f("after ten minutes", false)
 		time.Sleep(time.Nanosecond)
 		f("after more", true)
+		r.board.SetStatus(1, rankings.ChainStatus{LastIndexed: market.Head{Number: 9}})
+		f("while the blocks are read", false)
+		r.board.SetStatus(1, rankings.ChainStatus{LastIndexed: market.Head{Number: 10}})
+		f("once they are", true)
 	})
 }
 

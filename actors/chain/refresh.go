@@ -61,7 +61,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 		return err
 	}
 
-	c.corrected, c.reverted = c.refused.to != 0, false
+	c.corrected, c.reverted = false, false
 	c.showNext(view)
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
@@ -75,9 +75,18 @@ func (c *Chain) showNext(view *rankings.View) {
 }
 
 // Unpublished reports whether the ledger has something that the newest generation
-// has not.
+// has not. A ledger that went back, since blocks were replaced or are read again, has
+// nothing until it is where that generation is, or at its chain's head: it may have gone back
+// further than what was replaced, and what it lacks meanwhile did not go away.
 func (c *Chain) Unpublished() bool {
-	return c.view == nil || c.view.State.Head != c.ledger.Head() || c.corrected
+	if c.view == nil {
+		return true
+	}
+	at, head := c.ledger.Head(), c.view.State.Head
+	if c.reverted && at.Number < min(head.Number, c.status.ChainHead.Number) {
+		return false
+	}
+	return at != head || c.corrected
 }
 
 // confirmedAt returns the last time at which head is known to have been the

@@ -233,6 +233,64 @@ func TestRereadIsPublished(t *testing.T) {
 	}
 }
 
+// While blocks are read again, the newest generation is served on: the ledger that went
+// back is older than all that was served. What was read again is published once.
+func TestNothingOlderIsPublished(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	for range 3 {
+		s.now = s.now.Add(5 * time.Minute)
+		s.follow()
+		s.refresh()
+	}
+	before := s.chain.view
+
+	if !s.chain.Reread(1, before.State.Head.Number+1) || s.chain.ledger.Head() == before.State.Head {
+		t.Fatal("nothing can be read again")
+	}
+	s.refresh()
+	if s.chain.view != before || s.chain.Unpublished() {
+		t.Errorf("block %d is served after block %d", s.chain.view.State.Head.Number, before.State.Head.Number)
+	}
+
+	// The block after it, which was refused, is not there yet.
+	s.follow()
+	s.refresh()
+	s.refresh()
+	if v := s.chain.view; v.State.Head != before.State.Head || v.Generation != before.Generation+1 {
+		t.Errorf("generation %d of block %d is served after generation %d of block %d; want one more of the same block",
+			v.Generation, v.State.Head.Number, before.Generation, before.State.Head.Number)
+	}
+}
+
+// A reorganisation takes the ledger back by whole spans. That is not published before the
+// blocks that replace them are there, unless the chain is that short now.
+func TestRevertIsPublishedAtTheHead(t *testing.T) {
+	f := func(blocks uint64, published bool) {
+		t.Helper()
+		s := newStage(t)
+		s.publish()
+		s.now = s.now.Add(5 * time.Minute)
+		s.follow()
+		s.refresh()
+
+		before, to := s.chain.view, s.chain.ledger.Anchors()[1]
+		head := market.Head{Number: to.Number + blocks, Time: s.now.Unix()}
+		if err := s.chain.Advance(feed.Step{RevertTo: &to, Head: head}, s.now); err != nil {
+			t.Fatal(err)
+		}
+		s.refresh()
+		if got := s.chain.view != before; got != published {
+			t.Errorf("back at block %d of %d, %d was served: published %t; want %t",
+				to.Number, head.Number, before.State.Head.Number, got, published)
+		}
+	}
+
+	f(0, true)
+	f(1, false)
+	f(100_000, false)
+}
+
 // Only what the ledger refuses of a span of real nodes is read again.
 func TestOtherErrorsAreNotReadAgain(t *testing.T) {
 	s := newStage(t)

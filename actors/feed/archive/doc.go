@@ -6,7 +6,9 @@
 //
 // A span is appended when the ledger has applied it, and Sync returns before the
 // state after it is committed. So after a kill at any moment the archive is at or
-// ahead of the store. A Feed gives what it has ahead before it asks the nodes.
+// ahead of the store. A Feed gives what it has ahead before it asks the nodes. Only while
+// blocks are read again may it end below: the store keeps what was served until they are
+// there, and after a kill the nodes fill what the archive lacks.
 //
 // It may also have another branch than the store, if blocks were replaced before the kill.
 // Only the ends of spans have hashes. So the ledger goes on with the archive only from a
