@@ -241,11 +241,16 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// maxText is how much of a provider's message is kept.
-const maxText = 300
+const (
+	// maxText is how much of a provider's message is kept.
+	maxText = 300
+	// maxRead is how much of one is looked at: to take 60 MB apart takes ten times as much.
+	maxRead = 16 << 10
+)
 
 // oneLine returns a text from outside without the URL's parts, cut, on one line.
 func (e *Endpoint) oneLine(text string) string {
+	text = text[:min(len(text), maxRead)]
 	text = strings.Join(strings.Fields(e.scrub.Replace(text)), " ")
 	return fmt.Sprintf("%.*s", maxText, text)
 }

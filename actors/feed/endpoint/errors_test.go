@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -191,6 +192,16 @@ func TestOneLine(t *testing.T) {
 	}
 	if got := e.oneLine(strings.Repeat("x", maxText+1)); len(got) != maxText {
 		t.Errorf("%d bytes are kept; want %d", len(got), maxText)
+	}
+
+	// However long it is, little memory is used for it.
+	var before, after runtime.MemStats
+	long := strings.Repeat("x ", 4<<20)
+	runtime.ReadMemStats(&before)
+	got := e.oneLine(long)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; len(got) != maxText || took > 1<<20 {
+		t.Errorf("%d bytes are kept and %d were taken for them", len(got), took)
 	}
 }
 
