@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -107,7 +108,8 @@ func (f *PriceFeed) download(ctx context.Context) (text []byte, asOf time.Time, 
 	if err != nil {
 		return nil, asOf, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	client := http.Client{CheckRedirect: endpoint.SameHost}
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil, asOf, err
 	}

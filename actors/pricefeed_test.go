@@ -157,6 +157,14 @@ func TestPriceFeedAddressIsNotTold(t *testing.T) {
 	}
 
 	f(server.URL+"/secret", "prices.url: the server answers 404 Not Found")
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another host is asked, and told %q", r.Referer())
+	}))
+	defer elsewhere.Close()
+	other := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)
+	moved := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
+	defer moved.Close()
+	f(moved.URL+"/secret", "prices.url: the server answers 302 Found")
 	f("http://127.0.0.1:1/secret", "prices.url: dial tcp 127.0.0.1:1: ")
 	f("http://\x7f/secret", "prices.url: ")
 	f("gopher:/secret", "prices.url: unsupported protocol scheme")

@@ -91,7 +91,9 @@ func New(c Config) (*Endpoint, error) {
 	if c.Transport == nil {
 		c.Transport = ownTransport()
 	}
-	e.http = &http.Client{Transport: &roundTripper{c.Transport, e.clock}}
+	e.http = &http.Client{
+		Transport: &roundTripper{c.Transport, e.clock}, CheckRedirect: SameHost,
+	}
 	return e, nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -374,4 +376,36 @@ func TestDeadline(t *testing.T) {
 	if d.answered(2 * time.Second); d.get() != 17500*time.Millisecond {
 		t.Errorf("after a slow answer %s", d.get())
 	}
+}
+
+// A redirect is followed within a host only: another would learn the address, with its key.
+func TestRedirects(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Host+r.URL.Path+" "+r.Referer())
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+			return
+		}
+		io.WriteString(w, `{"jsonrpc":"2.0","id":0,"result":"0x1"}`)
+	}))
+	defer server.Close()
+	elsewhere := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/elsewhere"
+
+	f := func(to, want string, requests int) {
+		t.Helper()
+		asked = nil
+		e, err := New(Config{Name: "test", URL: server.URL + "/key/s3cret?to=" + url.QueryEscape(to)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var head string
+		got := fmt.Sprint(e.Call(t.Context(), &head, "eth_blockNumber"))
+		if got != want || len(asked) != requests {
+			t.Errorf("redirected to %s: %s after %q; want %s", to, got, asked, want)
+		}
+	}
+	f("/other", "<nil>", 2)
+	f(elsewhere, "status 307 Temporary Redirect", 1)
+	f("file:///etc/passwd", "status 307 Temporary Redirect", 1)
 }

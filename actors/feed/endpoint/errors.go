@@ -116,7 +116,8 @@ func (e *Endpoint) describeStatus(out *Error, status *statusError) {
 		out.Kind = Limited
 	case s >= http.StatusInternalServerError:
 		out.Kind = ServerError
-	case s == http.StatusUnauthorized, s == http.StatusForbidden && text == "":
+	case s == http.StatusUnauthorized, s == http.StatusForbidden && text == "",
+		s < http.StatusBadRequest: // a redirect to another host
 		out.Kind = Unauthorized
 	default:
 		out.Kind = Refused

@@ -51,6 +51,21 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// maxRedirects is how many redirects are followed: one to https and one to another path.
+const maxRedirects = 3
+
+// SameHost is the CheckRedirect of a client whose addresses hold keys. Redirects within a host
+// are followed, unless they leave TLS. One to another would tell that host the address, in the
+// Referer header, and could have this machine ask hosts that only it can reach; it is the
+// answer itself.
+func SameHost(next *http.Request, via []*http.Request) error {
+	plain := via[0].URL.Scheme == "https" && next.URL.Scheme != "https"
+	if plain || next.URL.Hostname() != via[0].URL.Hostname() || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
 // retryAfter reads the header: seconds or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if s, err := strconv.ParseUint(text, 10, 31); err == nil {
