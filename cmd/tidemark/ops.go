@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -47,9 +50,46 @@ func opsServer(set *metrics.Set, ready func() error, log *slog.Logger) *http.Ser
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
+		Handler: opsHandler{mux}, ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+}
+
+// opsHandler refuses what a web page of somewhere else has a browser ask: profiles cost
+// time, and a page whose name was made to lead to this machine could read the answers. A
+// link that is clicked is no such request.
+type opsHandler struct{ *http.ServeMux }
+
+func (o opsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := r.Header
+	clicked := h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" &&
+		h.Get("Sec-Fetch-User") == "?1" // which a script that goes to an address has not
+	switch site := h.Get("Sec-Fetch-Site"); {
+	case (site == "cross-site" || site == "same-site") && !clicked:
+		http.Error(w, "requests of other sites are refused", http.StatusForbidden)
+	case reachesLoopback(r) && !isLocalName(r.Host):
+		http.Error(w, "a request to the machine itself must name it without a domain, or by its address",
+			http.StatusForbidden)
+	default:
+		o.ServeMux.ServeHTTP(w, r)
+	}
+}
+
+// isLocalName reports whether a Host header is one that no page elsewhere can have: an
+// address, or a name without a domain.
+func isLocalName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || !strings.Contains(host, ".")
+}
+
+// reachesLoopback reports whether a request came to a loopback address: to others, names
+// lead by right.
+func reachesLoopback(r *http.Request) bool {
+	to, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && to.IP.IsLoopback()
 }
 
 // nodeMetrics are those of the process as a whole.

@@ -131,7 +131,7 @@ func TestOpsServer(t *testing.T) {
 	f("/ready", 200, "ready")
 	f("/metrics", 200, "# TYPE process_cpu_seconds_total counter")
 	f("/debug/pprof/cmdline", 200, "")
-	mux := server.Handler.(*http.ServeMux)
+	mux := server.Handler.(opsHandler)
 	for _, path := range []string{"", "cmdline", "profile", "symbol", "trace"} {
 		r := httptest.NewRequest(http.MethodGet, "/debug/pprof/"+path, nil)
 		if _, pattern := mux.Handler(r); pattern != "GET /debug/pprof/"+path {
