@@ -3,6 +3,7 @@ package edge
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync/atomic"
@@ -148,8 +149,17 @@ func (c *conn) closeIdle() bool {
 	if since <= 0 || !c.idleSince.CompareAndSwap(since, closedIdle) {
 		return false
 	}
-	c.Conn.Close() // its serving goroutine notices and cleans up
+	socketOf(c.Conn).Close() // its serving goroutine notices and cleans up
 	return true
+}
+
+// socketOf returns the connection below TLS, if there is any. Closing it does not wait, while
+// TLS takes up to five seconds to take leave of a client that does not read.
+func socketOf(c net.Conn) net.Conn {
+	if secure, ok := c.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return c
 }
 
 func (c *conn) Write(p []byte) (int, error) {

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"cmp"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,11 +192,7 @@ func (l *listener) admit(c *conn) *render.Error {
 // unsentPerAddress together.
 func (l *listener) limitUnsent(c *conn) {
 	share := unsentPerAddress / l.byAddress[c.peer.address]
-	socket := c.Conn
-	if secure, ok := socket.(*tls.Conn); ok {
-		socket = secure.NetConn()
-	}
-	if tcp, ok := socket.(*net.TCPConn); ok {
+	if tcp, ok := socketOf(c.Conn).(*net.TCPConn); ok {
 		// If this fails, the write deadlines still end a slow connection.
 		_ = tcp.SetWriteBuffer(max(minUnsent, min(l.bounds.UnsentBytes, share)))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"syscall"
@@ -292,6 +293,32 @@ func TestEvictionOrder(t *testing.T) {
 	}
 	if len(d.open) != 1 || len(d.byAddress) != 1 || len(d.bySubnet) != 1 {
 		t.Errorf("one connection is left; %d are open, from %v in %v", len(d.open), d.byAddress, d.bySubnet)
+	}
+}
+
+// TestEvictionUnderTLS checks that an idle client which does not read holds up nobody: its
+// connection is closed while the listener is locked.
+func TestEvictionUnderTLS(t *testing.T) {
+	https := httptest.NewTLSServer(nil)
+	defer https.Close()
+	ours, theirs := net.Pipe() // which has no buffer
+	server, client := tls.Server(ours, https.TLS), tls.Client(theirs, &tls.Config{InsecureSkipVerify: true})
+	c := &conn{Conn: server, onClose: func() {}}
+	done := make(chan error, 1)
+	go func() { done <- client.Handshake() }()
+	must(server.Handshake())
+	go func() { _, _ = client.Read(make([]byte, 1)) }() // takes the tickets
+	_, err := server.Write([]byte("x"))
+	must(err)
+	must(<-done)
+
+	c.markIdle(time.Now())
+	began := time.Now()
+	if !c.closeIdle() {
+		t.Error("the connection is not closed")
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the close of a connection took %s", took)
 	}
 }
 
