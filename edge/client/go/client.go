@@ -37,9 +37,20 @@ type Client struct {
 // New returns a client for the node at address. key is a server key.
 func New(address, key string) *Client {
 	return &Client{
-		URL: strings.TrimSuffix(address, "/"), Key: key, HTTP: http.DefaultClient,
+		URL: strings.TrimSuffix(address, "/"), Key: key, HTTP: &http.Client{CheckRedirect: sameHost},
 		Attempts: defaultAttempts, MaxWait: defaultMaxWait,
 	}
+}
+
+// sameHost has a redirect to another host, or one that leaves TLS, be the answer: net/http
+// would send the key there.
+func sameHost(next *http.Request, via []*http.Request) error {
+	const most = 3
+	plain := via[0].URL.Scheme == "https" && next.URL.Scheme != "https"
+	if plain || next.URL.Hostname() != via[0].URL.Hostname() || len(via) > most {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // USD returns a pointer to v, for the minimums of a query: 0 is a minimum too, and

@@ -47,6 +47,28 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 	return n, New(n.URL, "tm_srv_test")
 }
 
+// TestRedirects checks that the key goes to the host that it is for only.
+func TestRedirects(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another host gets the key %q", r.Header.Get("KC-APIKey"))
+	}))
+	defer elsewhere.Close()
+	other := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)
+	moved := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
+	defer moved.Close()
+	_, err := New(moved.URL, "tm_srv_test").Positions(t.Context(), PositionsQuery{})
+	if told := (*APIError)(nil); !errors.As(err, &told) || told.Status != http.StatusFound {
+		t.Errorf("got %v; want the redirect", err)
+	}
+
+	node, _ := serve(t, told{200, "", `{"positions": []}`})
+	near := httptest.NewServer(http.RedirectHandler(node.URL+"/v1/positions", http.StatusFound))
+	defer near.Close()
+	if _, err := New(near.URL, "tm_srv_test").Positions(t.Context(), PositionsQuery{}); err != nil {
+		t.Errorf("a redirect within a host: %v", err)
+	}
+}
+
 // TestErrors checks that every status has its own type, with all that the answer
 // says.
 func TestErrors(t *testing.T) {
