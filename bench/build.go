@@ -61,11 +61,14 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 		return err
 	}
 
-	p := progress{n, r.Spec.Events(), out, term.IsTerminal(int(out.Fd())), time.Now()}
+	p := progress{n, r.Spec.Events(), out, term.IsTerminal(int(out.Fd())), time.Now(), false}
 	err = waitUntil(ctx, n, func(h *tidemark.Health) bool {
 		p.show()
 		return ready(h)
 	})
+	if err == nil {
+		p.end()
+	}
 	if p.terminal {
 		fmt.Fprintln(out)
 	}
@@ -83,10 +86,17 @@ type progress struct {
 	out      *os.File
 	terminal bool
 	shown    time.Time
+	over     bool // the history has ended
 }
 
 // events is how many events the node has applied.
 func (p *progress) events() int64 { return int64(process.Sum(p.node.Counters(), eventsCount)) }
+
+// end shows that all is done: the last look may be seconds old, and the estimate was one.
+func (p *progress) end() {
+	p.over, p.shown = true, time.Time{}
+	p.show()
+}
 
 func (p *progress) show() {
 	pause, start, end := 10*time.Second, "", "\n"
@@ -99,6 +109,10 @@ func (p *progress) show() {
 
 	p.shown = time.Now()
 	done := p.events()
+	if p.over {
+		fmt.Fprintf(p.out, "%s%d of %d events, 100 %%%s", start, done, done, end)
+		return
+	}
 	left := time.Since(p.node.Began).Seconds() * float64(max(p.all-done, 0)) / float64(max(done, 1))
 	fmt.Fprintf(p.out, "%s%d of about %d events, about %.0f s left%s", start, done, p.all, left, end)
 }
