@@ -92,6 +92,26 @@ func TestPublishAndRead(t *testing.T) {
 	}
 }
 
+// A watch whose time is over ends without an error, whichever of its two ends is seen first.
+func TestWatchWhoseTimeIsOver(t *testing.T) {
+	d, _ := connect(t)
+	var watch jetstream.KeyWatcher
+	d.watching = func(w jetstream.KeyWatcher) { watch = w }
+
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := d.watchOnce(ctx, func([]registry.Change) error {
+			cancel()
+			for range watch.Updates() {
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A watch brings all records at first, and then each change, until it is over.
 func TestWatch(t *testing.T) {
 	d, js := connect(t)
