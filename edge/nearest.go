@@ -13,8 +13,9 @@ const docsPath = "/docs"
 // sitePaths are the web pages that a 404 may suggest.
 var sitePaths = []string{docsPath, "/ui", "/llms.txt"}
 
-// maxComparedPath bounds how much of a path is compared with the routes.
-const maxComparedPath = 200
+// maxComparedPath bounds how much of a path is compared with the routes, which takes the
+// square of its length. The longest path that has a route is some 100 bytes.
+const maxComparedPath = 120
 
 // errNoRoute is the 404 for a path without a route. It suggests the nearest one.
 func errNoRoute(path string) *render.Error {
@@ -33,7 +34,11 @@ func nearestRoute(path string) string {
 	path = path[:min(len(path), maxComparedPath)]
 	best, fewest := docsPath, (len(path)+1)/2
 	consider := func(route string) {
-		if n := EditDistance(fillPlaceholders(route, path), path); n < fewest {
+		filled := fillPlaceholders(route, path)
+		if max(len(filled)-len(path), len(path)-len(filled)) >= fewest {
+			return // each byte more or less is an edit
+		}
+		if n := EditDistance(filled, path); n < fewest {
 			best, fewest = route, n
 		}
 	}
