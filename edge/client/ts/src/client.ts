@@ -322,10 +322,15 @@ export class Tidemark {
     const headers = this.#headers("text/event-stream");
     if (last) headers["Last-Event-ID"] = last;
 
-    const answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
+    const answer = await (this.#options.fetch ?? fetch)(target, this.#init(headers, call));
     this.#options.onAnswer?.(metaOf(answer));
     if (answer.ok && answer.body) return answer.body;
     throw errorOf(answer, (await readObject(answer)) as Failure);
+  }
+
+  /** A redirect is an error: fetch would send the key along to any host. */
+  #init(headers: Record<string, string>, call: Call): RequestInit {
+    return { headers, signal: call.signal ?? null, redirect: "error" };
   }
 
   #headers(accept: string): Record<string, string> {
@@ -338,7 +343,7 @@ export class Tidemark {
     const headers = this.#headers("application/json");
     let answer: Response, body: T | Failure;
     try {
-      answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
+      answer = await (this.#options.fetch ?? fetch)(target, this.#init(headers, call));
       body = answer.ok ? await read(answer) : await readObject(answer);
     } catch (cause) {
       if (call.signal?.aborted || cause instanceof TidemarkError) throw cause;
