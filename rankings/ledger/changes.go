@@ -59,8 +59,8 @@ type Changes struct {
 	Ops Ops
 
 	// UndoDrop are Undo.To of stored undos that were reverted or dropped, and UndoPut
-	// new ones. The drops come first, as another span with the same last block may
-	// have replaced one of them.
+	// new ones, or all of them after the metadata of a token changed. The drops come
+	// first, as another span with the same last block may have replaced one of them.
 	UndoDrop []uint64
 	UndoPut  []*Undo
 }

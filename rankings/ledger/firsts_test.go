@@ -68,6 +68,27 @@ func TestTokensLearnedLater(t *testing.T) {
 	f("C", 0, true, "A, A coin, 6, bad false")
 }
 
+// TestUndosAfterLearning: undos that are stored already are stored again with what was
+// learned of a token, and once.
+func TestUndosAfterLearning(t *testing.T) {
+	l := chainOf(t, 20)
+	f := func(block uint64, meta market.TokenMeta, want int) {
+		t.Helper()
+		apply(t, l, &market.Span{From: block, To: block, Tokens: []market.TokenMeta{meta}, Time: 30})
+		if c := l.Changes(); len(c.UndoPut) != want {
+			t.Errorf("block %d: %d undos are stored; want %d", block, len(c.UndoPut), want)
+		}
+	}
+
+	l.Changes()
+	before := len(l.undos)
+	unread, read := market.TokenMeta{Address: market.Address{9}, BadDecimals: true}, market.TokenMeta{Address: market.Address{9}}
+	f(21, unread, 1)
+	f(22, unread, 1)
+	f(23, read, before+3)
+	f(24, read, 1)
+}
+
 // TestGasOfAnEntry: the first entry of a transaction has its gas price beside the
 // share of the gas, as the receipt says.
 func TestGasOfAnEntry(t *testing.T) {

@@ -180,6 +180,9 @@ func (l *Ledger) restoreRows(u *Undo) {
 	tokens := Tokens.Saved(u)
 	for i := range tokens {
 		saved, now := &tokens[i].Row, l.st.Tokens.At(tokens[i].Index)
+		if saved.Decimals != now.Decimals || saved.BadDecimals != now.BadDecimals {
+			l.learnedToken = true // older undos may be stored against this row
+		}
 		saved.Symbol, saved.Name = now.Symbol, now.Name
 		saved.Decimals, saved.BadDecimals = now.Decimals, now.BadDecimals
 	}
@@ -200,6 +203,13 @@ func (l *Ledger) restoreRows(u *Undo) {
 func (l *Ledger) Changes() *Changes {
 	l.fillStaleDays()
 	l.writeTickDays()
+
+	// A stored undo is what differs from later rows, and a token's metadata is not undone:
+	// where it changed, the undos that are stored would no longer be read as they were.
+	if l.learnedToken {
+		l.storedUndos, l.learnedToken = 0, false
+	}
+
 	c := &Changes{
 		Head: l.st.Head, Ops: l.ops,
 		UndoPut: slices.Clone(l.undos[l.storedUndos:]), UndoDrop: l.droppedUndos,

@@ -48,6 +48,7 @@ type Ledger struct {
 	undos        []*Undo  // oldest first
 	storedUndos  int      // how many of undos an earlier Changes returned
 	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since
+	learnedToken bool     // since the last Changes; see there
 	reverted     *Undo    // that the last Revert applied; nil: an Apply followed
 
 	hourDays  uint32   // the first day whose hours are put; see SkipHours

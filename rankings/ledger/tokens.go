@@ -18,6 +18,7 @@ func (l *Ledger) addTokens(metas []market.TokenMeta) {
 				t := Tokens.note(l, at)
 				t.Symbol, t.Name = m.Symbol, m.Name
 				t.Decimals, t.BadDecimals = m.Decimals, false
+				l.learnedToken = true
 			}
 			continue
 		}
