@@ -68,7 +68,7 @@ type Chain struct {
 	refused   refusal
 	corrected bool             // blocks were read again: the same head may have other rows
 	reverted  bool             // blocks of the newest generation were
-	missing   []market.Address // tokens of the store without decimals; nil once told
+	missing   []market.Address // tokens of the store with unknown decimals; nil once told
 	status    rankings.ChainStatus
 	repairTo  uint64 // status.Repair stands until a generation of this block
 }
@@ -103,7 +103,7 @@ func (c *Chain) Cursor() feed.Cursor {
 	return cursor
 }
 
-// missingTokens returns the currencies without decimals that the store held: once,
+// missingTokens returns the currencies of unknown decimals that the store held: once,
 // since the feed remembers those and knows of the ones that it brought itself.
 func (c *Chain) missingTokens() []market.Address {
 	list := c.missing

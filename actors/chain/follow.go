@@ -215,7 +215,7 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	c.ledger = ledger.From(c.ledgerConfig(), st, undos, pause)
 	c.missing = nil
 	for i := range st.Tokens.Len() {
-		if t := st.Tokens.At(i); t.BadDecimals {
+		if t := st.Tokens.At(i); !t.DecimalsKnown() {
 			c.missing = append(c.missing, t.Address)
 		}
 	}

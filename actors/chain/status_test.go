@@ -246,15 +246,17 @@ func TestUnpublished(t *testing.T) {
 	f("a new block", true)
 }
 
-// The feed is told once which currencies of the store have no decimals: after a start,
-// and after this node became the writer.
+// The feed is told once of which currencies of the store the decimals are unknown: after a
+// start, and after this node became the writer.
 func TestMissingTokensAreToldOnce(t *testing.T) {
 	s := newStage(t)
 	s.load()
 	s.follow()
 	st := *s.chain.ledger.Freeze()
 	tokens := market.Thaw(st.Tokens)
-	tokens.Mut(2).BadDecimals, tokens.Mut(4).BadDecimals = true, true
+	for i, decimals := range map[uint32]uint8{2: 0, 3: 77, 4: 0} {
+		tokens.Mut(i).Decimals, tokens.Mut(i).BadDecimals = decimals, true
+	}
 	st.Tokens = tokens.Freeze()
 	s.chain.continueFrom(&st, nil, func() {})
 

@@ -37,7 +37,7 @@ type Cursor struct {
 	// Until is a block that a span should not reach beyond, because what follows it is
 	// known if the span ends with it; 0: none. A feed that cannot stop there may go on.
 	Until uint64
-	// MissingTokens are currencies of the ledger without decimals, to be read
+	// MissingTokens are currencies of the ledger whose decimals are unknown, to be read
 	// again.
 	MissingTokens []market.Address
 	// State is the market after the newest anchor, for a feed that computes

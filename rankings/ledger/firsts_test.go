@@ -63,6 +63,9 @@ func TestTokensLearnedLater(t *testing.T) {
 
 	f("W", 0, true, "W, W coin, 0, bad true")
 	f("X", 3, true, "W, W coin, 0, bad true")
+	f("Y", 77, true, "Y, Y coin, 77, bad true")
+	f("Z", 78, true, "Y, Y coin, 77, bad true")
+	f("Z", 0, true, "Y, Y coin, 77, bad true")
 	f("A", 6, false, "A, A coin, 6, bad false")
 	f("B", 9, false, "A, A coin, 6, bad false")
 	f("C", 0, true, "A, A coin, 6, bad false")

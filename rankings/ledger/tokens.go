@@ -8,16 +8,18 @@ import (
 	"tidemark/rankings/market"
 )
 
-// addTokens adds tokens that are not known, and sets the metadata of those whose
-// decimals were bad. Both survive a Revert, because a feed reports a token once.
+// addTokens adds tokens that are not known, and sets the metadata of those of which m says
+// more: their decimals were bad and no longer are, or were unknown. Both survive a Revert,
+// because a feed reports a token once.
 func (l *Ledger) addTokens(metas []market.TokenMeta) {
 	for i := range metas {
 		m := &metas[i]
 		if at, ok := l.tokenOf.find(m.Address[:]); ok {
-			if l.st.Tokens.At(at).BadDecimals && !m.BadDecimals {
+			was := l.st.Tokens.At(at)
+			if was.BadDecimals && !m.BadDecimals || !was.DecimalsKnown() && m.DecimalsKnown() {
 				t := Tokens.note(l, at)
 				t.Symbol, t.Name = m.Symbol, m.Name
-				t.Decimals, t.BadDecimals = m.Decimals, false
+				t.Decimals, t.BadDecimals = m.Decimals, m.BadDecimals
 				l.learnedToken = true
 			}
 			continue

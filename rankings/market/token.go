@@ -1,6 +1,10 @@
 package market
 
-import "tidemark/rankings/texts"
+import (
+	"math"
+
+	"tidemark/rankings/texts"
+)
 
 // Token is a currency of at least one pool, with its price of the current hour.
 type Token struct {
@@ -9,7 +13,7 @@ type Token struct {
 	Symbol, Name texts.Text
 	Decimals     uint8
 	// BadDecimals: the call failed or returned more than MaxDecimals. The token
-	// never has a price.
+	// never has a price. Decimals are 0 where they are not known.
 	BadDecimals bool
 	// HourUsd is the price record of hour HourAt, in USD per whole token. It values
 	// what happens from that hour on until the next record.
@@ -31,6 +35,13 @@ type Token struct {
 // MaxDecimals is the most decimals with which a token can be priced.
 const MaxDecimals = 36
 
+// DecimalsKnown reports whether the contract said how many decimals the token has. If it
+// did not, amounts are known in the smallest unit only, never in whole tokens.
+func (t *Token) DecimalsKnown() bool { return decimalsKnown(t.Decimals, t.BadDecimals) }
+
+// What is bad and not above MaxDecimals was never read.
+func decimalsKnown(decimals uint8, bad bool) bool { return !bad || decimals > MaxDecimals }
+
 // IsNative reports whether the token is the chain's native currency.
 func (t *Token) IsNative() bool { return t.Address.IsZero() }
 
@@ -41,6 +52,18 @@ type TokenMeta struct {
 	Decimals     uint8
 	BadDecimals  bool
 }
+
+// SetDecimals sets what the contract answered; ok is false if it gave no answer. An answer
+// above 255 cannot be kept, and is none.
+func (m *TokenMeta) SetDecimals(n uint64, ok bool) {
+	m.Decimals, m.BadDecimals = 0, !ok || n > MaxDecimals
+	if ok && n <= math.MaxUint8 {
+		m.Decimals = uint8(n)
+	}
+}
+
+// DecimalsKnown is that of the Token.
+func (m *TokenMeta) DecimalsKnown() bool { return decimalsKnown(m.Decimals, m.BadDecimals) }
 
 // NativeToken returns the metadata of a chain's native currency, which has no contract.
 func NativeToken(symbol, name string) TokenMeta {

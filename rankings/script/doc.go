@@ -30,7 +30,7 @@
 //
 //	times N LINE | LINE | …                        those lines, N times
 //
-//	token A DECIMALS [bad]     gas USED PRICE|unknown     at +SECONDS|m|h|d
+//	token A DECIMALS|unknown   gas USED PRICE|unknown     at +SECONDS|m|h|d
 //
 // Amounts are raw and may be written 1_000 or 1.5e18. A price is in whole units of
 // the pool's second token per whole unit of its first. A tick is a number, a

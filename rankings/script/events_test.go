@@ -15,7 +15,7 @@ import (
 func marketOfOne(t *testing.T) (*Market, *market.State) {
 	t.Helper()
 	m := New()
-	for _, line := range [][]string{{"token", "A", "18"}, {"token", "B", "6", "bad"}, {"token", "native", "18"}} {
+	for _, line := range [][]string{{"token", "A", "18"}, {"token", "B", "6"}, {"token", "native", "18"}} {
 		if known, err := m.Set(line); !known || err != nil {
 			t.Fatal(known, err)
 		}
@@ -160,6 +160,25 @@ func TestSpans(t *testing.T) {
 	if _, err := m.Token("X"); err == nil {
 		t.Error("token X: no error")
 	}
+}
+
+// TestTokens checks what a token's decimals become: unknown, or bad where they are too many.
+func TestTokens(t *testing.T) {
+	m := New()
+	f := func(decimals string, want uint8, bad bool) {
+		t.Helper()
+		if _, err := m.Set([]string{"token", "T", decimals}); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.metas["T"]; got.Decimals != want || got.BadDecimals != bad {
+			t.Errorf("%s: %d, bad %t; want %d, %t", decimals, got.Decimals, got.BadDecimals, want, bad)
+		}
+	}
+
+	f("0", 0, false)
+	f("36", 36, false)
+	f("255", 255, true)
+	f("unknown", 0, true)
 }
 
 // TestBadLines checks that a line that says nothing sensible is an error, wherever its

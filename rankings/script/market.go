@@ -75,16 +75,18 @@ func (m *Market) setToken(words []string) error {
 	if len(words) < 2 {
 		return fmt.Errorf("token %s has no decimals", words[0])
 	}
-	decimals, err := parseInteger(words[1])
-	if err != nil {
-		return err
+	name := words[0]
+	meta := market.TokenMeta{Symbol: texts.New(name), Name: texts.New(name)}
+	if words[1] == "unknown" {
+		meta.SetDecimals(0, false)
+	} else {
+		decimals, err := parseInteger(words[1])
+		if err != nil {
+			return err
+		}
+		meta.SetDecimals(uint64(decimals), true)
 	}
 
-	name := words[0]
-	meta := market.TokenMeta{
-		Symbol: texts.New(name), Name: texts.New(name),
-		Decimals: uint8(decimals), BadDecimals: len(words) > 2,
-	}
 	if name != "native" {
 		copy(meta.Address[len(meta.Address)-len(name):], name)
 		meta.Address[len(meta.Address)-len(name)-1] = 1

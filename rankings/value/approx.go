@@ -36,8 +36,8 @@ var wholes = func() (w [market.MaxDecimals + 1]float64) {
 	return w
 }()
 
-// decimalsOf returns a token's decimals. Tokens whose decimals are bad have no
-// price; 0 keeps their amounts finite.
+// decimalsOf returns the decimals of a token that may have a price. For others, which are
+// shown nothing that is computed with them, 0 keeps amounts finite.
 func decimalsOf(t *market.Token) uint8 {
 	if t.BadDecimals || t.Decimals > market.MaxDecimals {
 		return 0

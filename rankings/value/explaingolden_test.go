@@ -106,6 +106,9 @@ func TestExplanations(t *testing.T) {
 	honest("closed", func(w *world, _, _, i uint32) { closed(w.positions.Mut(i)) })
 	honest("quarantined", func(w *world, _, pool, _ uint32) { w.pools.Mut(pool).Quarantined = true })
 	honest("bad decimals", func(w *world, token, _, _ uint32) { w.tokens.Mut(token).BadDecimals = true })
+	honest("decimals too many", func(w *world, token, _, _ uint32) {
+		w.tokens.Mut(token).Decimals, w.tokens.Mut(token).BadDecimals = 77, true
+	})
 	honest("a hook that bars", func(w *world, _, pool, _ uint32) { w.pools.Mut(pool).Hooks[19] = 0x0f })
 	honest("its own pool alone", func(w *world, _, pool, _ uint32) { w.pools.Mut(pool).Swaps = 99 })
 	honest("contradicted", func(w *world, token, pool, _ uint32) {

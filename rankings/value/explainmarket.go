@@ -38,10 +38,14 @@ func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
 	}
 
 	m.Checks = s.marketChecks(q)
-	if s.st.Tokens.At(q.token).BadDecimals {
+	if t := s.st.Tokens.At(q.token); t.BadDecimals {
 		// What a raw unit is worth says nothing of a whole token.
 		m.Reason = cmp.Or(m.Reason, market.ReasonBadDecimals)
-		m.Checks = append(m.Checks, atLeast("decimals known", 0, 1))
+		name := "decimals known"
+		if t.DecimalsKnown() {
+			name = "decimals within 36"
+		}
+		m.Checks = append(m.Checks, atLeast(name, 0, 1))
 	}
 
 	if m.Reason == market.ReasonNone {

@@ -64,7 +64,7 @@ type Metrics struct {
 	// pool was in its range; Unknown before any time has passed.
 	TimeInRange float64
 	// PriceLower and PriceUpper are token1 per token0 in whole units at the ends of
-	// the range; Unknown if the decimals of a token are.
+	// the range; Unknown if the decimals of a token are bad.
 	PriceLower, PriceUpper float64
 }
 

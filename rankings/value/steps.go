@@ -1,6 +1,7 @@
 package value
 
 import (
+	"math"
 	"strconv"
 
 	"tidemark/rankings/clmath"
@@ -165,10 +166,20 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 	}
 
 	e.addStep(name, rawFormula, a.Usd, rawTerm("amount0", &a.Raw[0]),
-		Term{Name: "unit0", Value: r.unitOf(0)},
+		r.unitTerm(0),
 		Term{Name: "price0Usd", Value: price0}, rawTerm("amount1", &a.Raw[1]),
-		Term{Name: "unit1", Value: r.unitOf(1)},
+		r.unitTerm(1),
 		Term{Name: "price1Usd", Value: price1})
+}
+
+// unitTerm is how many raw units a whole token of a leg has, also where they are too many
+// for a price.
+func (r *row) unitTerm(leg int) Term {
+	term := Term{Name: "unit" + strconv.Itoa(leg), Value: market.Unknown}
+	if t := r.st.Tokens.At(r.at.tokens[leg]); t.DecimalsKnown() {
+		term.Value = math.Pow10(int(t.Decimals))
+	}
+	return term
 }
 
 func (e *Explanation) addStep(name, formula string, value float64, terms ...Term) {

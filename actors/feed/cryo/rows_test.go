@@ -231,7 +231,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Metadata is as the token gave it; decimals that no price can have are none.
+// Metadata is as the token gave it; decimals that no price can have are bad, and are known up to 255.
 func TestMetadata(t *testing.T) {
 	dir := newFixture().write(t, ".ndjson", nil)
 	path := filepath.Join(dir, "ethereum__erc20_metadata__00000399_to_00000399.ndjson")
@@ -253,7 +253,10 @@ func TestMetadata(t *testing.T) {
 
 	a, empty := texts.New("A"), texts.New("")
 	f(`"name":"Alpha","symbol":"A","decimals":36`, a, 36, false, "")
-	f(`"name":"Alpha","symbol":"A","decimals":37`, a, 0, true, "")
+	f(`"name":"Alpha","symbol":"A","decimals":37`, a, 37, true, "")
+	f(`"name":"Alpha","symbol":"A","decimals":77`, a, 77, true, "")
+	f(`"name":"Alpha","symbol":"A","decimals":255`, a, 255, true, "")
+	f(`"name":"Alpha","symbol":"A","decimals":256`, a, 0, true, "")
 	f(`"name":null,"symbol":null,"decimals":null`, 0, 0, true, "")
 	f(`"name":"","symbol":"","decimals":0`, empty, 0, false, "")
 	f(`"name":"","symbol":"`+strings.Repeat("A", 100_000)+`","decimals":0`,

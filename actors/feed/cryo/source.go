@@ -99,9 +99,7 @@ func (s *Source) readMetadata() error {
 				return err
 			}
 			t.Name, t.Symbol = textOf(&c[1]), textOf(&c[2])
-			if t.BadDecimals = c[3].null || c[3].num > market.MaxDecimals; !t.BadDecimals {
-				t.Decimals = uint8(c[3].num)
-			}
+			t.SetDecimals(c[3].num, !c[3].null)
 			s.tokens[t.Address] = t
 			return nil
 		})

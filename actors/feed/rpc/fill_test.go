@@ -130,7 +130,10 @@ func TestTokens(t *testing.T) {
 	f("0x"+word("MKR"), "0x"+word("Maker"), number(18).String(),
 		market.TokenMeta{Symbol: texts.New("MKR"), Name: texts.New("Maker"), Decimals: 18})
 	f(reverted, "0x", reverted, market.TokenMeta{BadDecimals: true})
-	f(fail(-32000, "out of gas"), "0x01", number(37).String(), market.TokenMeta{BadDecimals: true})
+	f(fail(-32000, "out of gas"), "0x01", number(37).String(), market.TokenMeta{Decimals: 37, BadDecimals: true})
+	f("0x", "0x", number(77).String(), market.TokenMeta{Decimals: 77, BadDecimals: true})
+	f("0x", "0x", number(255).String(), market.TokenMeta{Decimals: 255, BadDecimals: true})
+	f("0x", "0x", number(256).String(), market.TokenMeta{BadDecimals: true})
 	f(abi(""), number(32).String()+number(1 << 40).String()[2:]+word("x"), number(36).String(),
 		market.TokenMeta{Symbol: texts.New(""), Decimals: 36})
 	f(number(1<<62).String()+word("x"), number(-1).String()+word("x"), number(-1).String(),

@@ -77,11 +77,40 @@ func TestMissingTokensAreReadAgain(t *testing.T) {
 	}
 }
 
-// After a restart the ledger names what is missing.
-func TestMissingTokensOfALedger(t *testing.T) {
+// Decimals that are too many for a price are known: they are told once, and not asked for
+// again.
+func TestManyDecimalsAreNotMissing(t *testing.T) {
 	c := newChain(5)
 	n := newNode(t, c)
-	n.callsAnswer(func() any { return number(8).String() })
+	c.mine(created(token))
+	var answer any = number(77).String()
+	n.callsAnswer(func() any { return answer })
+	l := follow(t, nil, n)
+	l.to(c, 5)
+
+	asked := n.calls["eth_call"]
+	answer = number(18).String()
+	l.clock.advance(lastReread)
+	c.mine(swapped(1))
+	l.to(c, 5)
+
+	if meta, times := l.told(); meta.Decimals != 77 || !meta.BadDecimals || times != 1 || n.calls["eth_call"] != asked {
+		t.Errorf("told %s, %d times, asked %d times; want %d", show(meta), times, n.calls["eth_call"], asked)
+	}
+}
+
+// After a restart the ledger names what is missing.
+func TestMissingTokensOfALedger(t *testing.T) {
+	for _, decimals := range []int64{8, 77} {
+		missingTokenOfALedger(t, decimals)
+	}
+}
+
+func missingTokenOfALedger(t *testing.T, decimals int64) {
+	t.Helper()
+	c := newChain(5)
+	n := newNode(t, c)
+	n.callsAnswer(func() any { return number(decimals).String() })
 	l := follow(t, nil, n)
 	l.missing = []market.Address{token}
 	l.to(c, 5)
@@ -90,7 +119,7 @@ func TestMissingTokensOfALedger(t *testing.T) {
 	l.clock.advance(firstReread)
 	c.mine(swapped(1))
 	l.to(c, 5)
-	if meta, times := l.told(); meta.Decimals != 8 || times != 1 {
+	if meta, times := l.told(); int64(meta.Decimals) != decimals || times != 1 {
 		t.Errorf("told %s, %d times", show(meta), times)
 	}
 }

@@ -65,10 +65,7 @@ func (f *Feed) callTokens(
 			continue
 		}
 		t := market.TokenMeta{Address: a, Symbol: text(answers[at]), Name: text(answers[at+1])}
-		decimals, ok := small(answers[at+2])
-		if t.BadDecimals = !ok || decimals > market.MaxDecimals; !t.BadDecimals {
-			t.Decimals = uint8(decimals)
-		}
+		t.SetDecimals(small(answers[at+2]))
 		if t.BadDecimals && f.isRequired(a) {
 			left = append(left, a)
 			err = absentError("decimals of %s, on which prices hang: set them by decimals = [\"%s=…\"] "+

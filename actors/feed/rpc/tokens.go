@@ -179,7 +179,7 @@ func (f *Feed) keepToken(m market.TokenMeta) {
 
 	t.known[m.Address] = m
 	delete(t.strikes, m.Address)
-	if !m.BadDecimals {
+	if m.DecimalsKnown() {
 		delete(t.missing, m.Address)
 		return
 	}
@@ -248,7 +248,7 @@ func (t *tokens) repair(list []market.Address) (found []market.Address) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range list {
-		if m, ok := t.known[a]; ok && !m.BadDecimals {
+		if m, ok := t.known[a]; ok && m.DecimalsKnown() {
 			t.repaired, found = append(t.repaired, m), append(found, a)
 		}
 	}

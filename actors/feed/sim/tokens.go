@@ -101,8 +101,9 @@ var follows = map[string]string{"stLINK": "LINK", "LNKX": "LINK"}
 // meta is what the chain says of the token at an address.
 func (n *namedToken) meta(at market.Address) market.TokenMeta {
 	meta := market.TokenMeta{
-		Address: at, Symbol: texts.New(n.symbol), Name: texts.New(n.name), Decimals: n.decimals,
+		Address: at, Symbol: texts.New(n.symbol), Name: texts.New(n.name),
 	}
+	meta.SetDecimals(uint64(n.decimals), true)
 	switch n.symbol {
 	case "NIL":
 		meta.Symbol, meta.Name = 0, 0
@@ -110,7 +111,6 @@ func (n *namedToken) meta(at market.Address) market.TokenMeta {
 		meta.Symbol = texts.New("LO" + strings.Repeat("O", 997) + "NG")
 		meta.Name = texts.New(strings.Repeat("A very long name. ", 56))
 	}
-	meta.BadDecimals = n.decimals > market.MaxDecimals
 	return meta
 }
 

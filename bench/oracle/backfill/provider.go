@@ -296,7 +296,7 @@ func (p *provider) call(param json.RawMessage) [][]byte {
 	case topic("name()").String()[:10]:
 		return textResult(t.Name)
 	case topic("decimals()").String()[:10]:
-		if !t.BadDecimals {
+		if t.DecimalsKnown() {
 			return ok(fmt.Appendf(nil, `"%s"`, number(int64(t.Decimals))))
 		}
 	}
