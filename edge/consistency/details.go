@@ -128,9 +128,12 @@ func (h *history) checkEntry(at string, e map[string]any) {
 
 	j = h.by("entry")
 	for _, leg := range legs {
-		decimals := int(number(h.row, "token"+leg+".decimals"))
+		decimals := number(h.row, "token"+leg+".decimals")
+		if text(e, "type") == "transfer" {
+			decimals = 0 // no tokens move, of whatever decimals
+		}
 		for _, name := range []string{"amount", "fees"} {
-			j.equal(at+"."+name+leg, text(e, name+leg), decimalOf(text(e, name+leg+"Raw"), decimals))
+			j.equal(at+"."+name+leg, e[name+leg], amountOf(text(e, name+leg+"Raw"), decimals))
 		}
 	}
 	delta, kind := integerOf(text(e, "liquidityDelta")), text(e, "type")

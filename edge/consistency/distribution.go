@@ -55,8 +55,8 @@ func (ch *chart) checkBin(j judge, name string, bin map[string]any, at *big.Int)
 	amounts[0], amounts[1] = principal(liquidity, at,
 		sqrtPriceAtTick(int64(lower)), sqrtPriceAtTick(int64(upper)))
 	for k, leg := range legs {
-		decimals := int(number(ch.pool, "token"+leg+".decimals"))
-		j.equal(name+".amount"+leg, text(bin, "amount"+leg), decimalOf(amounts[k].String(), decimals))
+		decimals := number(ch.pool, "token"+leg+".decimals")
+		j.equal(name+".amount"+leg, bin["amount"+leg], amountOf(amounts[k].String(), decimals))
 	}
 
 	if tick := number(ch.pool, "currentTick"); lower <= tick && tick < upper {

@@ -80,6 +80,15 @@ func feesOwed(inside, insideLast, liquidity *big.Int) *big.Int {
 	return fees.Mul(fees, liquidity).Div(fees, q128)
 }
 
+// amountOf is a raw amount in whole units as answers have it: null where the decimals, a
+// field of an answer, are.
+func amountOf(raw string, decimals float64) any {
+	if !known(decimals) {
+		return nil
+	}
+	return decimalOf(raw, int(decimals))
+}
+
 // decimalOf writes a raw amount in whole units: no exponent, no trailing zeros.
 func decimalOf(raw string, decimals int) string {
 	if decimals == 0 {

@@ -77,12 +77,12 @@ const (
 )
 
 var tokenFields = map[string]kind{
-	"address": isHex, "symbol": isTextNull, "name": isTextNull, "decimals": isInteger,
+	"address": isHex, "symbol": isTextNull, "name": isTextNull, "decimals": isIntegerNull,
 	"isNative": isBoolean, "priceUsd": isNumber, "risky": isBoolean,
 }
 
 var amountsFields = map[string]kind{
-	"amount0": isAmount, "amount1": isAmount, "amount0Raw": isDigits, "amount1Raw": isDigits,
+	"amount0": isAmountNull, "amount1": isAmountNull, "amount0Raw": isDigits, "amount1Raw": isDigits,
 	"valueUsd": isNumber,
 }
 
@@ -137,8 +137,8 @@ var poolPricingFields = map[string]kind{
 
 var transactionFields = map[string]kind{
 	"type": isText, "txHash": isHex, "logIndex": isInteger, "blockNumber": isInteger,
-	"timestamp": isInteger, "amount0": isAmount, "amount1": isAmount, "amount0Raw": isDigits,
-	"amount1Raw": isDigits, "fees0": isAmount, "fees1": isAmount, "fees0Raw": isDigits,
+	"timestamp": isInteger, "amount0": isAmountNull, "amount1": isAmountNull, "amount0Raw": isDigits,
+	"amount1Raw": isDigits, "fees0": isAmountNull, "fees1": isAmountNull, "fees0Raw": isDigits,
 	"fees1Raw": isDigits, "liquidityDelta": isDigits, "from": isHexNull, "to": isHexNull,
 	"gasUsed": isDigitsNull, "gasPrice": isDigitsNull, "gasNative": isAmountNull, "gasUsd": isNumber,
 	"token0PriceUsd": isNumber, "token1PriceUsd": isNumber, "valueUsd": isNumber,

@@ -65,8 +65,8 @@ func (j judge) positionAmounts(r row) {
 	for _, name := range amountGroups {
 		for _, leg := range legs {
 			at := "amounts." + name + ".amount" + leg
-			decimals := int(number(r, "token"+leg+".decimals"))
-			j.equal(at, text(r, at), decimalOf(text(r, at+"Raw"), decimals))
+			decimals := number(r, "token"+leg+".decimals")
+			j.equal(at, field(r, at), amountOf(text(r, at+"Raw"), decimals))
 		}
 	}
 	if text(r, "amounts.gas.nativeRaw") != "" {

@@ -97,7 +97,7 @@ func (s *Pages) appendCharts(
 	middle := len(dst)
 	dst = render.AppendRange(dst, of)
 	behind := len(dst)
-	dst = render.AppendBins(dst, render.Decimals(st, st.Pools.At(pool)), chart.Bins(st, pool))
+	dst = render.AppendBins(dst, render.DecimalsOf(st, st.Pools.At(pool)), chart.Bins(st, pool))
 	dst = render.AppendPoolOverviewCurrent(dst, st, pool)
 
 	s.charts.put(&key, dst[from:middle], dst[behind:], line)

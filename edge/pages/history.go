@@ -40,7 +40,7 @@ type load struct {
 	err  error
 
 	it          *storage.Series[market.Transaction]
-	decimals    [2]uint8
+	decimals    render.Decimals
 	quarantined bool // the pool
 	remaining   int
 	truncated   bool
@@ -97,14 +97,17 @@ func historyLength(v *rankings.View, i uint32) string {
 	return string(append(key, ' '))
 }
 
-// historyKey identifies a history by its length, its last entry and whether its pool
-// is quarantined. A later generation finds a kept history as long as it has not grown,
-// and never one from before a reorganisation.
+// historyKey identifies a history by its length, its tokens' decimals, which may have been
+// unknown, its last entry and whether its pool is quarantined. A later generation finds a
+// kept history as long as it has not grown, and never one from before a reorganisation.
 func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	it := p.transactions(v.State, i, storage.NewestFirst)
 	defer it.Close()
 
 	key := []byte(historyLength(v, i))
+	for _, d := range render.DecimalsOf(v.State, v.State.Pools.At(v.State.Positions.At(i).Pool)) {
+		key = append(strconv.AppendInt(key, int64(d), 10), ' ')
+	}
 	if it.Next() {
 		t := it.Entry()
 		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
@@ -129,7 +132,7 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	pool := st.Pools.At(position.Pool)
 	l := &load{
 		done: make(chan struct{}), remaining: p.limits.Load().TransactionsMax,
-		decimals: render.Decimals(st, pool), quarantined: pool.Quarantined,
+		decimals: render.DecimalsOf(st, pool), quarantined: pool.Quarantined,
 		truncated: uint64(position.Entries) > uint64(p.limits.Load().TransactionsMax),
 		room:      takeBuffer(),
 	}

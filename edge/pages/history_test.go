@@ -18,17 +18,21 @@ import (
 )
 
 // TestHistoryKey checks that a history is found again while it stays as it was, and
-// not once it has grown or its last entry has been replaced by another one.
+// not once it has grown, its last entry has been replaced by another one, or the decimals of
+// a token have become known.
 func TestHistoryKey(t *testing.T) {
 	store := newStore(t)
 	p := &Pages{cfg: &Config{Store: store}}
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m := script.New()
-	for _, token := range []string{"A", "B"} {
-		if _, err := m.Set([]string{"token", token, "18"}); err != nil {
+	token := func(name, decimals string) {
+		t.Helper()
+		if _, err := m.Set([]string{"token", name, decimals}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	token("A", "18")
+	token("B", "unknown")
 
 	// key applies a line in a transaction of its own, and returns the key after it.
 	logs := uint32(0) // before its own
@@ -76,11 +80,13 @@ func TestHistoryKey(t *testing.T) {
 	}
 	logs = 3
 	moved := key("add 1 1e17", 5)
-	keys := []string{minted, grown, replaced, moved}
+	token("B", "18")
+	named := key("block", 6)
+	keys := []string{minted, grown, replaced, moved, named}
 	slices.Sort(keys)
-	if len(slices.Compact(keys)) != 4 {
-		t.Errorf("the keys %q, %q, with another last entry %q, and with that at another place %q are not all different",
-			minted, grown, replaced, moved)
+	if len(slices.Compact(keys)) != 5 {
+		t.Errorf("the keys %q, %q, with another last entry %q, with that at another place %q, and with decimals %q "+
+			"are not all different", minted, grown, replaced, moved, named)
 	}
 }
 

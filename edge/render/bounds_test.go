@@ -84,7 +84,7 @@ func TestErrorBody(t *testing.T) {
 // TestValueUsd: nothing is worth 0 without a price, and what is too much for a
 // float is unknown.
 func TestValueUsd(t *testing.T) {
-	f := func(raw clmath.U256, decimals uint8, usd, want float64) {
+	f := func(raw clmath.U256, decimals int16, usd, want float64) {
 		t.Helper()
 		got := valueUsd(&raw, decimals, usd)
 		if got != want && (market.Known(got) || market.Known(want)) {
@@ -95,6 +95,8 @@ func TestValueUsd(t *testing.T) {
 	f(clmath.U256{}, 18, market.Unknown, 0)
 	f(clmath.U256{1500}, 3, 2, 3)
 	f(clmath.U256{1}, 0, market.Unknown, market.Unknown)
+	f(clmath.U256{1}, -1, 2, market.Unknown)
+	f(clmath.U256{}, -1, market.Unknown, 0)
 	f(clmath.U256{3: 1 << 63}, 0, 1e300, market.Unknown)
 }
 

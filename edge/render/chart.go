@@ -131,7 +131,7 @@ func AppendRange(dst []byte, of *market.Position) []byte {
 }
 
 // AppendBins appends the bins of a distribution and ends it.
-func AppendBins(dst []byte, decimals [2]uint8, bins []chart.Bin) []byte {
+func AppendBins(dst []byte, decimals Decimals, bins []chart.Bin) []byte {
 	dst = append(dst, `,"bins":[`...)
 	for i := range bins {
 		b := &bins[i]
@@ -141,8 +141,8 @@ func AppendBins(dst []byte, decimals [2]uint8, bins []chart.Bin) []byte {
 		dst = integer(append(dst, `{"tickLower":`...), b.TickLower)
 		dst = integer(append(dst, `,"tickUpper":`...), b.TickUpper)
 		dst = quoted(append(dst, `,"liquidity":`...), new(b.Liquidity.U256()))
-		dst = amount(append(dst, `,"amount0":`...), &b.Amount0, decimals[0])
-		dst = amount(append(dst, `,"amount1":`...), &b.Amount1, decimals[1])
+		dst = tokenAmount(append(dst, `,"amount0":`...), &b.Amount0, decimals[0])
+		dst = tokenAmount(append(dst, `,"amount1":`...), &b.Amount1, decimals[1])
 		dst = number(append(dst, `,"price":`...), b.Price)
 		dst = append(dst, '}')
 	}

@@ -98,5 +98,13 @@ func amount(dst []byte, v *clmath.U256, decimals uint8) []byte {
 	return append(clmath.AppendAmount(append(dst, '"'), v, decimals), '"')
 }
 
+// tokenAmount appends v in whole tokens, or null if decimals is below 0: not known.
+func tokenAmount(dst []byte, v *clmath.U256, decimals int16) []byte {
+	if decimals < 0 {
+		return append(dst, null...)
+	}
+	return amount(dst, v, uint8(decimals))
+}
+
 // boolean appends true or false.
 func boolean(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }

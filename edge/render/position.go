@@ -19,13 +19,13 @@ type Share struct {
 	// same, as it is unless nothing but the pool itself says what a token is worth, which an
 	// open row does not show.
 	ends     [5]uint16
-	decimals [2]uint8
+	decimals Decimals
 }
 
 // NewShare renders the common parts of pool i.
 func NewShare(st *market.State, i uint32) *Share {
 	p := st.Pools.At(i)
-	s := &Share{values: value.ValuesOf(st, i), decimals: Decimals(st, p)}
+	s := &Share{values: value.ValuesOf(st, i), decimals: DecimalsOf(st, p)}
 	open, nativeUsd := s.values.OpenPrices(st, i)
 	now := value.PoolPrices(st, p)
 
@@ -87,9 +87,23 @@ func (s *Share) ReadAhead() (sum uint64) {
 // shareSize holds nearly every Share. A buffer of that length need not be on the heap.
 const shareSize = 4096
 
-// Decimals returns the decimals of a pool's tokens.
-func Decimals(st *market.State, p *market.Pool) [2]uint8 {
-	return [2]uint8{st.Tokens.At(p.Currency0).Decimals, st.Tokens.At(p.Currency1).Decimals}
+// Decimals are those of a pool's tokens, each 0 to 255, or below 0 where they are unknown:
+// then amounts in whole tokens are null.
+type Decimals [2]int16
+
+// known reports whether the decimals of both tokens are.
+func (d Decimals) known() bool { return d[0]|d[1] >= 0 }
+
+// DecimalsOf returns the decimals of a pool's tokens.
+func DecimalsOf(st *market.State, p *market.Pool) Decimals {
+	return Decimals{shownDecimals(st.Tokens.At(p.Currency0)), shownDecimals(st.Tokens.At(p.Currency1))}
+}
+
+func shownDecimals(t *market.Token) int16 {
+	if !t.DecimalsKnown() {
+		return -1
+	}
+	return int16(t.Decimals)
 }
 
 // snapshotPrices returns the prices that a row's tokens show, which are the present
@@ -131,7 +145,7 @@ func AppendPosition(
 	dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
 	dst = appendRange(dst, p, m)
 	dst = appendPoolTicks(dst, pool)
-	dst = appendOwn(dst, p, m, Decimals(st, pool))
+	dst = appendOwn(dst, p, m, DecimalsOf(st, pool))
 	dst = appendPoolStats(dst, st, p.Pool)
 	return appendEnd(appendPricing(dst, &m.Price, m.NativeUsd), st, m)
 }
@@ -165,7 +179,7 @@ func appendRange(dst []byte, p *market.Position, m *value.Metrics) []byte {
 
 // appendOwn appends what of a row is the position's alone, from its liquidity on.
 func appendOwn(
-	dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8,
+	dst []byte, p *market.Position, m *value.Metrics, decimals Decimals,
 ) []byte {
 	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity().U256()))
 	dst = appendLifecycle(dst, p, m)
@@ -204,7 +218,7 @@ func appendLifecycle(dst []byte, p *market.Position, m *value.Metrics) []byte {
 // appendAmounts appends the six groups of amounts. It returns the texts of two values
 // that the metrics show again.
 func appendAmounts(
-	dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8,
+	dst []byte, p *market.Position, m *value.Metrics, decimals Decimals,
 ) (row, underlying, pending []byte) {
 	dst, underlying = appendAmountPair(append(dst, `,"amounts":{"current":{`...), &m.Current, decimals)
 	dst, _ = appendAmountPair(append(dst, `,"deposits":{`...), &m.Deposits, decimals)
@@ -225,13 +239,21 @@ func appendAmounts(
 
 // appendAmountPair appends a group of two amounts. Each is converted to digits once
 // and printed twice, with and without the point. usd is the text of its value.
-func appendAmountPair(dst []byte, a *value.Amounts, decimals [2]uint8) (row, usd []byte) {
+func appendAmountPair(dst []byte, a *value.Amounts, decimals Decimals) (row, usd []byte) {
 	var buf [2][80]byte
 	raw0 := clmath.AppendDecimal(buf[0][:0], &a.Raw[0])
 	raw1 := clmath.AppendDecimal(buf[1][:0], &a.Raw[1])
-	dst = clmath.AppendPoint(append(dst, `"amount0":"`...), raw0, decimals[0])
-	dst = clmath.AppendPoint(append(dst, `","amount1":"`...), raw1, decimals[1])
-	dst = append(append(dst, `","amount0Raw":"`...), raw0...)
+
+	if decimals.known() {
+		dst = clmath.AppendPoint(append(dst, `"amount0":"`...), raw0, uint8(decimals[0]))
+		dst = clmath.AppendPoint(append(dst, `","amount1":"`...), raw1, uint8(decimals[1]))
+		dst = append(dst, '"')
+	} else {
+		dst = tokenAmount(append(dst, `"amount0":`...), &a.Raw[0], decimals[0])
+		dst = tokenAmount(append(dst, `,"amount1":`...), &a.Raw[1], decimals[1])
+	}
+
+	dst = append(append(dst, `,"amount0Raw":"`...), raw0...)
 	dst = append(append(dst, `","amount1Raw":"`...), raw1...)
 	dst = append(dst, `","valueUsd":`...)
 	n := len(dst)

@@ -56,7 +56,7 @@ func TestEntryValue(t *testing.T) {
 		got := entryValueUsd(&market.Transaction{
 			Amount0: clmath.U256{amount0}, Amount1: clmath.U256{amount1},
 			Fees0: clmath.U256{fees0}, Fees1: clmath.U256{fees1}, Price0Usd: price0, Price1Usd: price1,
-		}, [2]uint8{3, 1})
+		}, Decimals{3, 1})
 		if got != want && (market.Known(got) || market.Known(want)) {
 			t.Errorf("%d and %d, fees %d and %d are worth %v; want %v", amount0, amount1, fees0, fees1, got, want)
 		}

@@ -38,7 +38,7 @@ func TestChartsGolden(t *testing.T) {
 	both := func(of *market.Position) []byte {
 		dst := AppendPoolPrice([]byte(`{"range":"30d"`), &testDays)
 		dst = AppendPoolOverview(dst, &testDays)
-		dst = AppendBins(AppendRange(AppendDistribution(dst, p), of), Decimals(st, p), bins)
+		dst = AppendBins(AppendRange(AppendDistribution(dst, p), of), DecimalsOf(st, p), bins)
 		return AppendPoolOverviewCurrent(dst, st, 0)
 	}
 
@@ -86,7 +86,7 @@ func TestTransactionsGolden(t *testing.T) {
 		if i > 0 {
 			entries = append(entries, ',')
 		}
-		entries = AppendTransaction(entries, &e, [2]uint8{18, 6}, false)
+		entries = AppendTransaction(entries, &e, Decimals{18, 6}, false)
 	}
 
 	f := func(name string, h History) {
@@ -106,7 +106,7 @@ func TestQuarantinedTransaction(t *testing.T) {
 	for _, amount := range []uint64{0, 5e18} {
 		e.Amount0 = clmath.U256{amount}
 		var m map[string]any
-		if err := json.Unmarshal(AppendTransaction(nil, &e, [2]uint8{18, 18}, true), &m); err != nil {
+		if err := json.Unmarshal(AppendTransaction(nil, &e, Decimals{18, 18}, true), &m); err != nil {
 			t.Fatal(err)
 		}
 

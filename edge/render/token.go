@@ -14,7 +14,14 @@ func appendTokenFields(dst []byte, t *market.Token, usd float64, risky bool) []b
 	dst = t.Address.AppendHex(dst)
 	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
 	dst = text(append(dst, `,"name":`...), t.Name, MaxName)
-	dst = integer(append(dst, `,"decimals":`...), t.Decimals)
+
+	dst = append(dst, `,"decimals":`...)
+	if t.DecimalsKnown() {
+		dst = integer(dst, t.Decimals)
+	} else {
+		dst = append(dst, null...)
+	}
+
 	dst = boolean(append(dst, `,"isNative":`...), t.IsNative())
 	dst = number(append(dst, `,"priceUsd":`...), usd)
 	return boolean(append(dst, `,"risky":`...), risky)

@@ -16,8 +16,12 @@ var transactionTypes = [...]string{
 // those of the pool's tokens. Nothing of a quarantined pool is worth anything, not
 // even an amount of 0.
 func AppendTransaction(
-	dst []byte, t *market.Transaction, decimals [2]uint8, quarantined bool,
+	dst []byte, t *market.Transaction, decimals Decimals, quarantined bool,
 ) []byte {
+	if t.Type == market.Transfer {
+		decimals = Decimals{} // no tokens move: the amounts are 0 of any token
+	}
+
 	price0, price1, value := t.Price0Usd, t.Price1Usd, entryValueUsd(t, decimals)
 	gas := gasUsd(t)
 	if quarantined {
@@ -31,12 +35,12 @@ func AppendTransaction(
 	dst = integer(append(dst, `,"blockNumber":`...), t.Block)
 	dst = integer(append(dst, `,"timestamp":`...), t.Time)
 
-	dst = amount(append(dst, `,"amount0":`...), &t.Amount0, decimals[0])
-	dst = amount(append(dst, `,"amount1":`...), &t.Amount1, decimals[1])
+	dst = tokenAmount(append(dst, `,"amount0":`...), &t.Amount0, decimals[0])
+	dst = tokenAmount(append(dst, `,"amount1":`...), &t.Amount1, decimals[1])
 	dst = quoted(append(dst, `,"amount0Raw":`...), &t.Amount0)
 	dst = quoted(append(dst, `,"amount1Raw":`...), &t.Amount1)
-	dst = amount(append(dst, `,"fees0":`...), &t.Fees0, decimals[0])
-	dst = amount(append(dst, `,"fees1":`...), &t.Fees1, decimals[1])
+	dst = tokenAmount(append(dst, `,"fees0":`...), &t.Fees0, decimals[0])
+	dst = tokenAmount(append(dst, `,"fees1":`...), &t.Fees1, decimals[1])
 	dst = quoted(append(dst, `,"fees0Raw":`...), &t.Fees0)
 	dst = quoted(append(dst, `,"fees1Raw":`...), &t.Fees1)
 	dst = signed(append(dst, `,"liquidityDelta":`...), t.LiquidityDelta)
@@ -80,7 +84,7 @@ func gasUsd(t *market.Transaction) float64 {
 
 // entryValueUsd returns the USD value of principal and fees at the time of the
 // entry.
-func entryValueUsd(t *market.Transaction, decimals [2]uint8) float64 {
+func entryValueUsd(t *market.Transaction, decimals Decimals) float64 {
 	sum := valueUsd(&t.Amount0, decimals[0], t.Price0Usd)
 	sum += valueUsd(&t.Fees0, decimals[0], t.Price0Usd)
 	sum += valueUsd(&t.Amount1, decimals[1], t.Price1Usd)
@@ -88,11 +92,14 @@ func entryValueUsd(t *market.Transaction, decimals [2]uint8) float64 {
 }
 
 // valueUsd returns the USD value of a raw amount; an amount of 0 needs no price.
-func valueUsd(v *clmath.U256, decimals uint8, usd float64) float64 {
+func valueUsd(v *clmath.U256, decimals int16, usd float64) float64 {
 	if v.IsZero() {
 		return 0
 	}
-	if x := clmath.ToFloat(v, decimals) * usd; !math.IsInf(x, 0) {
+	if decimals < 0 {
+		return market.Unknown
+	}
+	if x := clmath.ToFloat(v, uint8(decimals)) * usd; !math.IsInf(x, 0) {
 		return x
 	}
 	return market.Unknown

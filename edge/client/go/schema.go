@@ -9,10 +9,10 @@ import (
 
 // Amounts is as the OpenAPI document describes it.
 type Amounts struct {
-	// Amount of token0 in whole tokens, an exact decimal.
-	Amount0 string `json:"amount0"`
-	// Amount of token1 in whole tokens, an exact decimal.
-	Amount1 string `json:"amount1"`
+	// Amount of token0 in whole tokens, an exact decimal; null when its decimals are unknown.
+	Amount0 *string `json:"amount0"`
+	// Amount of token1 in whole tokens, an exact decimal; null when its decimals are unknown.
+	Amount1 *string `json:"amount1"`
 	// The same in token0's smallest unit.
 	Amount0Raw string `json:"amount0Raw"`
 	// The same in token1's smallest unit.
@@ -79,11 +79,11 @@ type DistributionBin struct {
 	TickUpper int64 `json:"tickUpper"`
 	// Liquidity in the bin, in the pool's own unit; of a merged bin the mean over its width.
 	Liquidity string `json:"liquidity"`
-	// Amount of token0 that the bin holds, in whole tokens.
-	Amount0 string `json:"amount0"`
-	// Amount of token1 that the bin holds, in whole tokens.
-	Amount1 string `json:"amount1"`
-	// Price in the middle of the bin: token1 per token0 in whole tokens; null when the decimals of a token are unknown.
+	// Amount of token0 that the bin holds, in whole tokens, an exact decimal; null when its decimals are unknown.
+	Amount0 *string `json:"amount0"`
+	// Amount of token1 that the bin holds, in whole tokens, an exact decimal; null when its decimals are unknown.
+	Amount1 *string `json:"amount1"`
+	// Price in the middle of the bin: token1 per token0 in whole tokens; null when the decimals of a token are unknown or above 36.
 	Price *float64 `json:"price"`
 }
 
@@ -547,7 +547,7 @@ type PoolMetrics struct {
 	FeeAPR *float64 `json:"feeApr"`
 	// Swaps and liquidity changes since creation.
 	TxCount int64 `json:"txCount"`
-	// token1 per token0 in whole tokens; null when the decimals of a token are unknown.
+	// token1 per token0 in whole tokens; null when the decimals of a token are unknown or above 36.
 	CurrentPrice *float64 `json:"currentPrice"`
 }
 
@@ -594,7 +594,7 @@ type PoolPrice []PoolPriceItem
 type PoolPriceItem struct {
 	// Start of the UTC day, unix seconds.
 	Timestamp int64 `json:"timestamp"`
-	// First price of the day, token1 per token0 in whole tokens; null when the decimals of a token are unknown.
+	// First price of the day, token1 per token0 in whole tokens; null when the decimals of a token are unknown or above 36.
 	Open *float64 `json:"open"`
 	// Highest price of the day, in the unit of open; null when that is.
 	High *float64 `json:"high"`
@@ -648,9 +648,9 @@ type Position struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
-	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceLower *float64 `json:"priceLower"`
-	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
@@ -756,9 +756,9 @@ type PositionDetail struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
-	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceLower *float64 `json:"priceLower"`
-	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
@@ -950,8 +950,8 @@ type Token struct {
 	Symbol *string `json:"symbol"`
 	// Text from the chain, cut at 128 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
 	Name *string `json:"name"`
-	// Decimal places of a whole token.
-	Decimals int64 `json:"decimals"`
+	// Decimal places of a whole token, 0 to 255, as its contract says; null when unknown: the call that reads them failed, or answered more. Amounts in whole tokens are then null too. Above 36 they are exact, and the token has no price.
+	Decimals *int64 `json:"decimals"`
 	// The token is the chain's native currency.
 	IsNative bool `json:"isNative"`
 	// Price of a whole token. USD; null when unknown.
@@ -972,18 +972,18 @@ type Transaction struct {
 	BlockNumber int64 `json:"blockNumber"`
 	// Time of the block, unix seconds.
 	Timestamp int64 `json:"timestamp"`
-	// Principal of token0 that moved, in whole tokens; unsigned.
-	Amount0 string `json:"amount0"`
-	// Principal of token1 that moved, in whole tokens; unsigned.
-	Amount1 string `json:"amount1"`
+	// Principal of token0 that moved, in whole tokens; unsigned. null when its decimals are unknown, but for a transfer, which moves none.
+	Amount0 *string `json:"amount0"`
+	// Principal of token1 that moved, in whole tokens; unsigned. null when its decimals are unknown, but for a transfer, which moves none.
+	Amount1 *string `json:"amount1"`
 	// The same in token0's smallest unit.
 	Amount0Raw string `json:"amount0Raw"`
 	// The same in token1's smallest unit.
 	Amount1Raw string `json:"amount1Raw"`
-	// Fees of token0 that the same change paid out, in whole tokens.
-	Fees0 string `json:"fees0"`
-	// Fees of token1 that the same change paid out, in whole tokens.
-	Fees1 string `json:"fees1"`
+	// Fees of token0 that the same change paid out, in whole tokens; null when its decimals are unknown, but for a transfer, which pays none.
+	Fees0 *string `json:"fees0"`
+	// Fees of token1 that the same change paid out, in whole tokens; null when its decimals are unknown, but for a transfer, which pays none.
+	Fees1 *string `json:"fees1"`
 	// The same in token0's smallest unit.
 	Fees0Raw string `json:"fees0Raw"`
 	// The same in token1's smallest unit.
@@ -1096,9 +1096,9 @@ type UnrankedPosition struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
-	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceLower *float64 `json:"priceLower"`
-	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
@@ -1216,7 +1216,7 @@ type PoolTicks struct {
 type PoolTicksTick struct {
 	// The tick, at which a range begins or ends.
 	Tick int64 `json:"tick"`
-	// Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known.
+	// Price at the tick, token1 per token0 in whole units; null if the decimals of a token are unknown or above 36.
 	Price *float64 `json:"price"`
 	// Liquidity of all ranges that begin or end here, in the pool's own unit.
 	LiquidityGross string `json:"liquidityGross"`
@@ -1314,8 +1314,8 @@ type TokenRow struct {
 	Symbol *string `json:"symbol"`
 	// Text from the chain, cut at 128 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
 	Name *string `json:"name"`
-	// Decimal places of a whole token.
-	Decimals int64 `json:"decimals"`
+	// Decimal places of a whole token, 0 to 255, as its contract says; null when unknown: the call that reads them failed, or answered more. Amounts in whole tokens are then null too. Above 36 they are exact, and the token has no price.
+	Decimals *int64 `json:"decimals"`
 	// The token is the chain's native currency.
 	IsNative bool `json:"isNative"`
 	// Price as the rows of pools show it, in USD; null when unknown.

@@ -29,6 +29,8 @@ function viewOf(d: Distribution): [number, number] {
 const distance = (b: { tickLower: number; tickUpper: number }, tick: number) =>
   Math.max(b.tickLower - tick, tick - b.tickUpper, 0);
 
+const axisPrice = (value: number | null) => price(value === null ? null : Number(value.toPrecision(4)));
+
 /** `now` is the price that the page shows, which lies between two ticks. */
 export function Liquidity({ of: d, now, token0, token1, height }: { of: Distribution; now: number | null; token0: Token; token1: Token; height?: number }) {
   const { x, y, view } = useMemo(() => {
@@ -44,13 +46,13 @@ export function Liquidity({ of: d, now, token0, token1, height }: { of: Distribu
   }, [d]);
   if (d.bins.length === 0) return null;
 
-  const at = (tick: number) => priceAt(tick, token0.decimals ?? 18, token1.decimals ?? 18);
+  const at = (tick: number) => priceAt(tick, token0.decimals, token1.decimals);
   const lines = useMemo(() => [{ label: "", values: y, form: "area" as const }], [y]);
   return (
     <Chart title="Liquidity by price" about="At each price, from all initialised ticks. The upright line is the current price."
       x={x} lines={lines} format={(v) => (v ? compact(v) : "")} height={height ?? 150}
       axis={{
-        format: (tick) => price(Number(at(tick).toPrecision(4))), mark: d.currentTick, view,
+        format: (tick) => axisPrice(at(tick)), mark: d.currentTick, view,
         tell: (i) => (i >= x.length - 1 ? `now ${price(now ?? at(d.currentTick))}` : `${price(at(x[i]!))} to ${price(at(x[i + 1]!))}`),
       }} />
   );

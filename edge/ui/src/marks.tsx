@@ -73,7 +73,7 @@ export function RangeBar({ row }: { row: Position | PositionDetail }) {
   const inside = lower <= tick && tick < upper;
   const left = placeOf(lower, tick), right = placeOf(upper, tick), middle = HEIGHT / 2;
   const state = !row.isActive ? "Closed" : inside ? "In range" : `Out of range, the price is ${tick < lower ? "below" : "above"} it`;
-  const at = (t: number) => price(priceAt(t, row.token0.decimals ?? 18, row.token1.decimals ?? 18));
+  const at = (t: number) => price(priceAt(t, row.token0.decimals, row.token1.decimals));
   return (
     <svg class={`range ${row.isActive ? (inside ? "in" : "out") : "closed"}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
       aria-label={state} data-tip={`${state}\n${at(lower)} to ${at(upper)}, now ${at(tick)}\nticks ${lower} to ${upper}, now ${tick}`}>

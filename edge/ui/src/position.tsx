@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { amount, duration, integer, percent, price, priceAt, short, sign, time, usd, usdFull, UNKNOWN } from "./format.js";
-import { UNREALIZABLE, whyUnknown } from "./reasons.js";
+import { NO_DECIMALS, UNREALIZABLE, whyUnknown } from "./reasons.js";
 import { Flag, Pair, RangeBar, symbol } from "./marks.js";
 import { ownerHref, poolHref } from "./route.js";
 import { Banners, Failure, isRefused, type Flags } from "./states.js";
@@ -75,7 +75,7 @@ function Summary({ p }: { p: PositionDetail }) {
 }
 
 function RangeLine({ p }: { p: PositionDetail }) {
-  const at = (tick: number) => price(priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18));
+  const at = (tick: number) => price(priceAt(tick, p.token0.decimals, p.token1.decimals));
   const per = `${symbol(p.token1)} per ${symbol(p.token0)}`;
   return (
     <p class="range-line">
@@ -100,8 +100,8 @@ function Amounts({ p }: { p: PositionDetail }) {
           return (
             <tr key={name}>
               <th scope="row">{title}</th>
-              <td class="number"><span data-tip={a.amount0}>{amount(a.amount0)}</span></td>
-              <td class="number"><span data-tip={a.amount1}>{amount(a.amount1)}</span></td>
+              <td class="number"><span data-tip={a.amount0 ?? NO_DECIMALS}>{amount(a.amount0)}</span></td>
+              <td class="number"><span data-tip={a.amount1 ?? NO_DECIMALS}>{amount(a.amount1)}</span></td>
               <td class="number"><span data-tip={a.valueUsd === null ? whyUnknown(p.pricing.reason) : String(a.valueUsd)}>{usdFull(a.valueUsd)}</span></td>
             </tr>
           );
@@ -118,7 +118,8 @@ function Amounts({ p }: { p: PositionDetail }) {
 
 function Charts({ p, c, dimmed }: { p: PositionDetail; c: PositionCharts; dimmed: boolean }) {
   const s = c.positionSeries;
-  const at = (tick: number) => priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18);
+  const lower = priceAt(p.tickLower, p.token0.decimals, p.token1.decimals);
+  const upper = priceAt(p.tickUpper, p.token0.decimals, p.token1.decimals);
   // Series are new arrays only with a new answer: charts are drawn anew then.
   const d = useMemo(() => ({
     x: c.poolPrice.map((o) => o.timestamp),
@@ -134,7 +135,7 @@ function Charts({ p, c, dimmed }: { p: PositionDetail; c: PositionCharts; dimmed
   return (
     <div class={dimmed ? "plots dimmed" : "plots"}>
       <Chart title={`Price, ${symbol(p.token1)} per ${symbol(p.token0)}`} about="Each day from low to high, with open and close. The band is the position's range."
-        x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} band={{ lower: at(p.tickLower), upper: at(p.tickUpper) }} />
+        x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} band={lower === null || upper === null ? undefined : { lower, upper }} />
       {d.own ? (
         <>
           <Chart title="Value" x={d.own.x} lines={d.own.value} format={usd} />
@@ -190,7 +191,8 @@ function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: Posit
 }
 
 /** An amount, and the fees that the same change paid out. */
-function Paid({ principal, fees }: { principal: string; fees: string }) {
+function Paid({ principal, fees }: { principal: string | null; fees: string | null }) {
+  if (principal === null || fees === null) return <span data-tip={NO_DECIMALS}>{UNKNOWN}</span>;
   return (
     <span data-tip={`principal ${principal}\nfees ${fees}`}>
       {principal !== "0" || fees === "0" ? amount(principal) : ""}
