@@ -1240,7 +1240,7 @@ type PoolEstimate struct {
 	To int64 `json:"to"`
 	// What the fees follow from. ticks: the fee growth that the contract counted at both ends, which were initialised all the time; to the raw unit. hours: what a unit of liquidity in range earned in each hour of the pool. days: the same by the day, where hours are not kept (they are for 30 days), and by the hour since.
 	Basis string `json:"basis"`
-	// What is not exact; all else is. dilution, always: the fees are what that liquidity would have earned if it had taken nothing from the others; the true ones are less by its share of the liquidity in range. valueUsd: one token had no independent price at from, so the deposit was valued at the price of the pool; a difference makes all USD more or less in proportion. The name of a field: the price passed an end of the range, and what happened in that hour or day was split by the way between the known prices.
+	// What is not exact; all else is. dilution, always: the fees are what that liquidity would have earned if it had taken nothing from the others; the true ones are less by its share of the liquidity in range. valueUsd: one token had no independent price at from, so the deposit was valued at the price of the pool; a difference makes all USD more or less in proportion. The name of a field: the price passed an end of the range, and what happened in that hour or day was split by the way between the known prices; timeInRange also if it only came to an end exactly.
 	Approximated []string `json:"approximated"`
 	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
