@@ -41,7 +41,8 @@ type StreamEvent struct {
 // silence is how long a stream may be silent: three times the node's comments.
 const silence = 45 * time.Second
 
-// lived is how long a connection without events lasts if it works: until a comment.
+// lived is how long a connection without events lasts at least if it works: until the
+// node's first comment.
 const lived = 15 * time.Second
 
 // maxEvent is more than the longest event: a reorg of a hundred pools.
@@ -75,8 +76,8 @@ func (c *Client) Stream(ctx context.Context, q StreamQuery) iter.Seq2[*StreamEve
 }
 
 // follow reads one connection's events until it breaks, and notes the last id in q.
-// goOn is false if the iteration is over. worked is true if there were events, or if the
-// connection was quiet for a while before it broke.
+// goOn is false if the iteration is over. worked is true if there were events, or comments
+// for a while.
 func (c *Client) follow(
 	ctx context.Context, q *StreamQuery, yield func(*StreamEvent, error) bool,
 ) (goOn, worked bool, err error) {
@@ -88,8 +89,7 @@ func (c *Client) follow(
 	}
 	defer body.Close()
 
-	opened, from := time.Now(), q.LastEventID
-
+	opened, from, heard := time.Now(), q.LastEventID, false
 	silent := time.AfterFunc(silence, cancel)
 	defer silent.Stop()
 	lines := bufio.NewScanner(body)
@@ -97,6 +97,7 @@ func (c *Client) follow(
 	var e StreamEvent
 	for data := ""; lines.Scan(); {
 		silent.Reset(silence)
+		heard = true
 		field, value, _ := strings.Cut(lines.Text(), ": ")
 		switch field {
 		case "event":
@@ -130,7 +131,7 @@ func (c *Client) follow(
 	if err = lines.Err(); err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return true, q.LastEventID != from || time.Since(opened) >= lived, err
+	return true, q.LastEventID != from || heard && time.Since(opened) >= lived, err
 }
 
 // openStream connects.

@@ -98,9 +98,9 @@ func TestStreamFails(t *testing.T) {
 }
 
 // TestQuietStream checks that a stream goes on however often a connection without events
-// breaks, if it has lasted for a while each time.
+// breaks, if it has lasted for a while each time and was not silent.
 func TestQuietStream(t *testing.T) {
-	f := func(lasts time.Duration, want int) {
+	f := func(says string, lasts time.Duration, want int) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
@@ -109,19 +109,20 @@ func TestQuietStream(t *testing.T) {
 					return say(200, "event: end\ndata: {\"reason\":\"revoked\"}\n\n")
 				}
 				answer := say(200, "")
-				answer.Body = io.NopCloser(breaksAfter(lasts))
+				answer.Body = io.NopCloser(io.MultiReader(strings.NewReader(says), breaksAfter(lasts)))
 				return answer
 			})
 
 			for range c.Stream(t.Context(), StreamQuery{Positions: []string{"1-1"}, LastEventID: "1:1/0"}) {
 			}
 			if asked != want {
-				t.Errorf("%d connections that last %s; want %d", asked, lasts, want)
+				t.Errorf("%d connections that say %q and last %s; want %d", asked, says, lasts, want)
 			}
 		})
 	}
-	f(20*time.Second, 9)
-	f(time.Second, defaultAttempts)
+	f(":\n\n", 20*time.Second, 9)
+	f(":\n\n", time.Second, defaultAttempts)
+	f("", time.Minute, defaultAttempts)
 }
 
 // breaksAfter is the body of a connection that breaks without a word.

@@ -79,7 +79,7 @@ interface Call {
 const PROTOCOL = "swapdex-v4";
 const FIRST_BACKOFF_MS = 1000;
 const LARGEST_PAGE = 100;
-const LIVED_MS = 15_000; // how long a stream without events lasts if it works: until a comment
+const LIVED_MS = 15_000; // how long a stream without events lasts at least if it works: until a comment
 
 /** A client of one node. Calls retry what a retry can cure, as the API asks for it. */
 export class Tidemark {
@@ -242,11 +242,11 @@ export class Tidemark {
     let last = query.lastEventId;
     for (let attempt = 1; ; attempt++) {
       let failure: unknown;
-      let opened = Infinity;
+      let opened = Infinity, heard = false;
       try {
         const body = await this.#openStream(query, last, call);
         opened = Date.now();
-        for await (const event of eventsOf(body)) {
+        for await (const event of eventsOf(body, () => { heard = true; })) {
           if (event.event === "end" && event.data.reason === "stop") break;
           if (event.id) last = event.id;
           attempt = 1; // it works
@@ -259,7 +259,7 @@ export class Tidemark {
         failure = error instanceof TidemarkError ? error : new Unreachable("the stream broke", 0, null, null, { cause: error });
       }
 
-      if (Date.now() - opened >= LIVED_MS) attempt = 1; // it worked, if without a word
+      if (heard && Date.now() - opened >= LIVED_MS) attempt = 1; // it worked, if without an event
       const wait = this.#waitBefore(failure, attempt);
       if (wait === null) throw failure;
       await sleep(wait, call.signal);

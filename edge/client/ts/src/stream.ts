@@ -23,14 +23,17 @@ export type StreamEvent =
 /** How long a stream may be silent, in milliseconds: three times the node's comments. */
 const SILENCE_MS = 45_000;
 
-/** The events of a body, until it ends or is silent. */
-export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent, void, void> {
+/** The events of a body, until it ends or is silent. `heard` is called for what comes, comments too. */
+export async function* eventsOf(
+  body: ReadableStream<Uint8Array>, heard: () => void,
+): AsyncGenerator<StreamEvent, void, void> {
   const reader = body.getReader();
   const text = new TextDecoder();
   try {
     for (let rest = ""; ;) {
       const { done, value } = await withinSilence(reader.read());
       if (done) return;
+      heard();
       const blocks = (rest + text.decode(value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
       for (const block of blocks) {
