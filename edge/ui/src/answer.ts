@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { client, health, key } from "./node.js";
 import { pace } from "./pace.js";
@@ -34,11 +34,27 @@ export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promis
   return { ...loaded, current: loaded.asked === asked, retry };
 }
 
-/** Ask again once the node answers, after it did not. */
+const FIRST_RETURN_MS = 2000;
+const LAST_RETURN_MS = 300_000;
+
+/**
+ * Ask again once the node answers, after it did not. It may answer how it is and not this,
+ * which costs units all the same: the pause doubles.
+ */
 export function useReturn(error: Error | null, retry: () => void) {
+  const pause = useRef(0);
   useEffect(() => {
-    if (!(error instanceof Unreachable)) return;
-    const stop = health.watch(() => { stop(); retry(); });
+    if (!(error instanceof Unreachable)) {
+      if (error === null) pause.current = 0;
+      return;
+    }
+    const from = Date.now() + pause.current;
+    pause.current = Math.min(Math.max(2 * pause.current, FIRST_RETURN_MS), LAST_RETURN_MS);
+    const stop = health.watch(() => {
+      if (Date.now() < from) return;
+      stop();
+      retry();
+    });
     return stop;
   }, [error]);
 }
