@@ -61,7 +61,10 @@ export function widest(q: Question): string {
     : { ...cleared, minTvlUsd: "0", includeRisky: "true" });
 }
 
-const set = (name: string, value: string | null) => go(withQuery({ [name]: value }));
+function set(name: string, value: string | null) {
+  const href = withQuery({ [name]: value });
+  if (href !== location.pathname + location.search) go(href, { stay: true }); // an embedded list stands far below
+}
 
 function Choice({ label, name, value, options }: { label: string; name: string; value: string; options: [string, string][] }) {
   const base = options[0]![0];

@@ -67,7 +67,7 @@ function useRows(q: Question, held: () => boolean) {
       // The walk goes on in the generations that were pinned; their first page is here.
       last.current.answered = id({ ...q, generation: from });
       setLoaded({ asked: last.current.answered, answer, error: null });
-      go(inGenerations(from), true);
+      go(inGenerations(from), { replace: true });
     } catch (error) {
       if (stop.signal.aborted) return;
       setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error: error as Error }));
@@ -224,7 +224,7 @@ function Pager({ question: q, answer }: { question: Question; answer: Answer | n
 /** Whether pages are turned in the same generations. */
 function Pin({ question: q }: { question: Question }) {
   return (
-    <button type="button" class="plain pin" aria-pressed={q.generation !== ""} onClick={() => go(inGenerations(q.generation ? null : "pin"), true)}
+    <button type="button" class="plain pin" aria-pressed={q.generation !== ""} onClick={() => go(inGenerations(q.generation ? null : "pin"), { replace: true })}
       data-tip={"Turn pages of the same rankings, whatever is published meanwhile.\nKept for ten minutes at most, by a question every 45 s."}>Pin</button>
   );
 }

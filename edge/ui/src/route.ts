@@ -34,13 +34,16 @@ export const view = new Store<View>(viewOf(new URL(location.href)));
 const refresh = () => view.set(viewOf(new URL(location.href)));
 addEventListener("popstate", refresh);
 
-/** Go to an address of the dashboard. `replace` leaves no entry to go back to. */
-export function go(href: string, replace = false) {
+/**
+ * Go to an address of the dashboard. `replace` leaves no entry to go back to, and `stay` leaves the page where it is
+ * scrolled to.
+ */
+export function go(href: string, { replace = false, stay = false } = {}) {
   const from = location.pathname;
   if (replace) history.replaceState(null, "", href);
   else {
     history.pushState(null, "", href);
-    scrollTo(0, 0);
+    if (!stay) scrollTo(0, 0);
   }
   refresh();
 

@@ -66,7 +66,7 @@ function Search() {
     if (v.page !== "pools" || text === given) return;
     const timer = setTimeout(() => {
       sent.current = text;
-      go(withQuery({ search: text || null }), true);
+      go(withQuery({ search: text || null }), { replace: true });
     }, TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
@@ -128,7 +128,7 @@ function Pinned({ to }: { to: string }) {
     ...named.map(([id, generation]) => `${chainOf(Number(id))?.name ?? `Chain ${id}`}: g${generation}`), "Next: follow new ones."];
   return (
     <button type="button" class="icon pace" aria-label="pinned, rows stand still" data-tip={tip.join("\n")}
-      onClick={() => go(inGenerations(null), true)}>pinned</button>
+      onClick={() => go(inGenerations(null), { replace: true })}>pinned</button>
   );
 }
 
