@@ -116,8 +116,11 @@ export const time = (unix: number) => `${day.format(unix * 1000)}, ${clock.forma
 /** The class that colours a signed number; what rounds to 0 has no sign. */
 export const sign = (value: number | null) => (value === null || Math.abs(value) < 0.005 ? "" : value < 0 ? "neg" : "pos");
 
-/** token1 per token0 at a tick, in human units; null where the decimals of a token are. */
+/** The most decimals with which a token can have a price. */
+const MAX_DECIMALS = 36;
+
+/** token1 per token0 at a tick, in human units; null where the decimals of a token are, or are too many. */
 export function priceAt(tick: number, decimals0: number | null, decimals1: number | null): number | null {
-  if (decimals0 === null || decimals1 === null) return null;
+  if (decimals0 === null || decimals1 === null || Math.max(decimals0, decimals1) > MAX_DECIMALS) return null;
   return Math.exp(tick * Math.log(1.0001)) * 10 ** (decimals0 - decimals1);
 }
