@@ -146,7 +146,7 @@ func TestGasOfBlocks(t *testing.T) {
 	l := follow(t, nil, n)
 	var blocks []rawBlock
 	for i, h := range l.headersOf(n, 2) {
-		made, err := l.f.assembleBlock(h, asWire[[]wireLog](t, c.blocks[5+i].logs))
+		made, err := l.f.assembleBlock(h, asWire[[]wireLog](t, c.blocks[5+i].logs), false)
 		if err != nil {
 			t.Fatal(err)
 		}

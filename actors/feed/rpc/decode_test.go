@@ -199,7 +199,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("event %v, error %v", e, err)
 		}
 
-		_, _ = d.assembleBlocks([]wireLog{w}, 0, 1<<40)
+		_, _ = d.assembleBlocks([]wireLog{w}, 0, 1<<40, false)
 	})
 }
 

@@ -37,7 +37,7 @@ func TestLogReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := readAnswer(string(text), 0, 199)
-	want, wantErr := r.feed.assembleBlocks(held, 0, 199)
+	want, wantErr := r.feed.assembleBlocks(held, 0, 199, false)
 	if err != nil || r.wrong != nil || wantErr != nil {
 		t.Fatal(err, r.wrong, wantErr)
 	}
@@ -162,7 +162,7 @@ func TestAssembledBlocks(t *testing.T) {
 		for _, i := range places {
 			list = append(list, logs[i])
 		}
-		blocks, err := decoder().assembleBlocks(list, from, to)
+		blocks, err := decoder().assembleBlocks(list, from, to, false)
 		fails(t, fmt.Sprint(places, " of ", from, " to ", to), err, want)
 		if want == "" && (len(blocks) != 2 || len(blocks[0].Logs) != 2 || blocks[1].Number != 6 || !blocks[1].dated) {
 			t.Errorf("%v are the blocks %+v", places, blocks)
@@ -183,7 +183,7 @@ func TestAssembledBlocks(t *testing.T) {
 	} {
 		l := logs[2]
 		lack(&l)
-		_, err := decoder().assembleBlocks([]wireLog{logs[0], l}, 5, 6)
+		_, err := decoder().assembleBlocks([]wireLog{logs[0], l}, 5, 6, false)
 		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "log 1 (block ")
 		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "its block, transaction or index is missing")
 	}

@@ -216,7 +216,7 @@ func (f *Feed) takeReceipts(h *wireHeader, receipts []wireReceipt) error {
 		}
 		logs = append(logs, receipts[i].Logs...)
 	}
-	events, err := f.assembleProven(h, f.ourLogs(logs))
+	events, err := f.assembleBlock(h, f.ourLogs(logs), true)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 		return fmt.Errorf("block %d: %w", *h.Number, errInDoubt)
 	}
 
-	events, err := f.assembleBlock(h, f.ourLogs(found))
+	events, err := f.assembleBlock(h, f.ourLogs(found), false)
 	if err != nil {
 		return err
 	}

@@ -293,7 +293,7 @@ func TestReceiptsThatAreGivenUp(t *testing.T) {
 	n := newNode(t, c)
 	c.mine(minted(8)...)
 	l := follow(t, nil, n)
-	blocks, err := l.f.assembleBlock(l.headersOf(n, 1)[0], asWire[[]wireLog](t, c.head().logs))
+	blocks, err := l.f.assembleBlock(l.headersOf(n, 1)[0], asWire[[]wireLog](t, c.head().logs), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,7 +250,7 @@ func (f *Feed) matchShown(
 			}
 			return blocks, i, nil
 		}
-		events, err := f.assembleBlock(h, f.ourLogs(found))
+		events, err := f.assembleBlock(h, f.ourLogs(found), false)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -343,7 +343,7 @@ func TestGivesShown(t *testing.T) {
 	l := follow(t, func(c *Config) { c.MaxHeadAge = time.Hour }, n)
 	l.f.settled = settledBlocks{until: 50, known: true}
 	walk := l.headersOf(n, 2)
-	blocks, err := l.f.assembleBlock(walk[0], asWire[[]wireLog](t, c.blocks[5].logs))
+	blocks, err := l.f.assembleBlock(walk[0], asWire[[]wireLog](t, c.blocks[5].logs), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,11 +64,8 @@ func appendTo[T any](slab *[]T, part []T, v T) []T {
 	return (*slab)[end-len(part)-1 : end : end]
 }
 
-func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64) ([]rawBlock, error) {
-	return f.assembleAll(assembly{from: from, to: to}, logs)
-}
-
-func (f *Feed) assembleAll(a assembly, logs []wireLog) ([]rawBlock, error) {
+func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64, proven bool) ([]rawBlock, error) {
+	a := assembly{from: from, to: to, proven: proven}
 	for i := range logs {
 		if err := f.assemble(&a, &logs[i]); err != nil {
 			return nil, err
@@ -164,19 +161,11 @@ func (f *Feed) addLog(a *assembly, b *rawBlock, l *wireLog) error {
 	return nil
 }
 
-// assembleBlock assembles the logs of one block, none or one.
-func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
-	return f.assembleOne(h, logs, false)
-}
-
-// assembleProven is assembleBlock for logs that receipts show to be on the chain.
-func (f *Feed) assembleProven(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
-	return f.assembleOne(h, logs, true)
-}
-
-func (f *Feed) assembleOne(h *wireHeader, logs []wireLog, proven bool) ([]rawBlock, error) {
+// assembleBlock assembles the logs of one block, none or one. proven: receipts show that
+// they are on the chain.
+func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog, proven bool) ([]rawBlock, error) {
 	number := uint64(*h.Number)
-	blocks, err := f.assembleAll(assembly{from: number, to: number, proven: proven}, logs)
+	blocks, err := f.assembleBlocks(logs, number, number, proven)
 	if err != nil || len(blocks) == 0 {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestDatedByLogs(t *testing.T) {
 				logs[i].Time = nil
 			}
 		}
-		blocks, err := decoder().assembleBlocks(logs, 5, 5)
+		blocks, err := decoder().assembleBlocks(logs, 5, 5, false)
 		if err != nil || blocks[0].dated != want || want && blocks[0].Time != c.blocks[5].time {
 			t.Errorf("%v: %+v, %v; want it to be dated: %t", dated, blocks, err, want)
 		}
