@@ -105,14 +105,15 @@ func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	defer it.Close()
 
 	key := []byte(historyLength(v, i))
-	for _, d := range render.DecimalsOf(v.State, v.State.Pools.At(v.State.Positions.At(i).Pool)) {
+	pool := v.State.Pools.At(v.State.Positions.At(i).Pool)
+	for _, d := range render.DecimalsOf(v.State, pool) {
 		key = append(strconv.AppendInt(key, int64(d), 10), ' ')
 	}
 	if it.Next() {
 		t := it.Entry()
 		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
 	}
-	if st := v.State; st.Pools.At(st.Positions.At(i).Pool).Quarantined {
+	if pool.Quarantined {
 		key = append(key, " quarantined"...)
 	}
 	return string(key), it.Err()
