@@ -12,6 +12,7 @@ import (
 	"tidemark/edge/query"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/storage/accounts"
 )
 
 // Config is what a Hub needs. Every field is required.
@@ -24,9 +25,9 @@ type Config struct {
 type Hub struct {
 	Config
 	metrics hubMetrics
-	began   time.Time    // with a monotonic reading; see steady
-	window  atomic.Int64 // how long a watched row is kept without a stream, ms
-	unsent  atomic.Int64 // bytes of events that may wait for a client
+	clock   accounts.Clock // by which minutes are counted; see steady
+	window  atomic.Int64   // how long a watched row is kept without a stream, ms
+	unsent  atomic.Int64   // bytes of events that may wait for a client
 
 	mu       sync.Mutex // of readers only: no writer takes it
 	index    index
@@ -44,7 +45,7 @@ type Hub struct {
 // New returns a hub without streams.
 func New(cfg Config) *Hub {
 	h := &Hub{
-		Config: cfg, began: time.Now(), index: newIndex(), rendered: newEventCache(), start: spawn,
+		Config: cfg, clock: accounts.NewClock(time.Now()), index: newIndex(), rendered: newEventCache(), start: spawn,
 	}
 	h.metrics = newHubMetrics(cfg.Metrics, func() float64 {
 		h.mu.Lock()
@@ -114,7 +115,7 @@ func (h *Hub) Poll(now time.Time) bool {
 
 // steady returns a time as it would be if nobody had set the wall clock since the hub was
 // made. Minutes are counted by it: a clock that is set back must not end their payment.
-func (h *Hub) steady(t time.Time) time.Time { return h.began.Add(t.Sub(h.began)) }
+func (h *Hub) steady(t time.Time) time.Time { return h.clock.Time(t) }
 
 // readBoard tells of the steps since the last one.
 func (h *Hub) readBoard() {
