@@ -61,7 +61,7 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 		return err
 	}
 
-	p := progress{n, r.Spec.Events(), out, term.IsTerminal(int(out.Fd())), time.Now(), false}
+	p := progress{n, r.Spec.Events(), out, term.IsTerminal(int(out.Fd())), time.Now()}
 	err = waitUntil(ctx, n, func(h *tidemark.Health) bool {
 		p.show()
 		return ready(h)
@@ -86,7 +86,6 @@ type progress struct {
 	out      *os.File
 	terminal bool
 	shown    time.Time
-	over     bool // the history has ended
 }
 
 // events is how many events the node has applied.
@@ -94,14 +93,23 @@ func (p *progress) events() int64 { return int64(process.Sum(p.node.Counters(), 
 
 // end shows that all is done: the last look may be seconds old, and the estimate was one.
 func (p *progress) end() {
-	p.over, p.shown = true, time.Time{}
-	p.show()
+	done := p.events()
+	p.print("%d of %d events, 100 %%", done, done)
+}
+
+// print writes a line, on a terminal over the one before.
+func (p *progress) print(format string, args ...any) {
+	start, end := "", "\n"
+	if p.terminal {
+		start, end = "\r\033[K", "" // clear the line
+	}
+	fmt.Fprintf(p.out, start+format+end, args...)
 }
 
 func (p *progress) show() {
-	pause, start, end := 10*time.Second, "", "\n"
+	pause := 10 * time.Second
 	if p.terminal {
-		pause, start, end = time.Second, "\r\033[K", "" // clear the line
+		pause = time.Second
 	}
 	if time.Since(p.shown) < pause {
 		return
@@ -109,10 +117,6 @@ func (p *progress) show() {
 
 	p.shown = time.Now()
 	done := p.events()
-	if p.over {
-		fmt.Fprintf(p.out, "%s%d of %d events, 100 %%%s", start, done, done, end)
-		return
-	}
 	left := time.Since(p.node.Began).Seconds() * float64(max(p.all-done, 0)) / float64(max(done, 1))
-	fmt.Fprintf(p.out, "%s%d of about %d events, about %.0f s left%s", start, done, p.all, left, end)
+	p.print("%d of about %d events, about %.0f s left", done, p.all, left)
 }
