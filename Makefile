@@ -129,6 +129,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
   "./storage -run=Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Missing|Gap" \
+  "./storage/accountstore -run=Crash|Flips|Failing|SetAside|Gap" \
   "./actors -run=CrashPromises|PanicIsMended|MeteringActor" \
   "./edge -run=RawCorpus|RawRequests|Generated|PanicReleases" \
   "./edge/pages -run=Collision|Admission|BusyDeepPage|LongCharts" \

@@ -1,8 +1,8 @@
 package actors
 
 import (
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // entry is an account that was active since the start, with the totals that the
@@ -22,15 +22,15 @@ type entry struct {
 // being made. A row has half a kilobyte, so that the two change places instead of
 // being copied.
 type entryMonth struct {
-	rows   [2]storage.AccountMonth
+	rows   [2]accountstore.MonthRecord
 	stored uint8 // which of rows is in the store
 	staged bool  // the other one is in the batch
 	unsure bool  // a batch with another one failed, which may be in the store all the same
 }
 
-func (em *entryMonth) written() *storage.AccountMonth { return &em.rows[em.stored] }
+func (em *entryMonth) written() *accountstore.MonthRecord { return &em.rows[em.stored] }
 
-func (em *entryMonth) next() *storage.AccountMonth { return &em.rows[em.stored^1] }
+func (em *entryMonth) next() *accountstore.MonthRecord { return &em.rows[em.stored^1] }
 
 // lease is what the cell may spend of a month as stored.
 func (e *entry) lease(m accounts.Month) int64 {
@@ -89,7 +89,7 @@ func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 	if err != nil {
 		return err
 	}
-	*em = entryMonth{rows: [2]storage.AccountMonth{stored, stored}}
+	*em = entryMonth{rows: [2]accountstore.MonthRecord{stored, stored}}
 	e.cell.Begin(month)
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/pace"
 	"tidemark/storage/registry"
 )
@@ -52,7 +52,7 @@ type Meter struct {
 	queue   []*entry        // entries to write; those of a batch that succeeded leave it
 	keys    []*accounts.Key // keys to write; likewise
 	cells   []*accounts.Cell
-	out     storage.AccountsFlush
+	out     accountstore.Flush
 	pause   func() // of the running work; see startPauses
 
 	// The days to which the running drain adds usage of this month and of the last
@@ -65,8 +65,8 @@ type Meter struct {
 
 // meterStore is the part of the store that a meter uses. Tests make it fail.
 type meterStore struct {
-	flush func(*storage.AccountsFlush) error
-	month func(account uint64, m accounts.Month) (storage.AccountMonth, error)
+	flush func(*accountstore.Flush) error
+	month func(account uint64, m accounts.Month) (accountstore.MonthRecord, error)
 }
 
 // Leases grants units of quotas that are shared with other nodes. Its methods do not wait:
@@ -100,7 +100,7 @@ type meterMetrics struct {
 
 // NewMeter makes the meter of a node's accounts. flush is the interval at which the
 // caller will call Drain; leases are sized by it.
-func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration,
+func NewMeter(r *registry.Registry, store *accountstore.Store, flush time.Duration,
 	set *metrics.Set,
 ) *Meter {
 	m := &Meter{
@@ -226,7 +226,7 @@ func (m *Meter) flushQueue(now int64) error {
 
 	if err != nil {
 		m.metrics.failures.Inc()
-		m.stopSpending(errors.Is(err, storage.ErrNoSpace))
+		m.stopSpending(errors.Is(err, accountstore.ErrNoSpace))
 		return fmt.Errorf("cannot write usage of %d accounts: %w", len(m.queue), err)
 	}
 	m.full = false
@@ -259,7 +259,7 @@ func (m *Meter) flushPart(part []*entry, now int64) error {
 // noteFailed notes which entries a failed batch may have written all the same. One that found
 // no space was not begun.
 func (m *Meter) noteFailed(part []*entry, err error) {
-	if errors.Is(err, storage.ErrNoSpace) {
+	if errors.Is(err, accountstore.ErrNoSpace) {
 		return
 	}
 	for _, e := range part {
@@ -312,7 +312,7 @@ func (m *Meter) makeBatch(part []*entry, now int64) error {
 	}
 
 	for _, k := range m.keys {
-		m.out.Keys = append(m.out.Keys, storage.KeyUse{Key: k.ID, Minute: k.UsedMinute()})
+		m.out.Keys = append(m.out.Keys, accountstore.KeyUse{Key: k.ID, Minute: k.UsedMinute()})
 	}
 	return nil
 }

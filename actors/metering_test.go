@@ -12,8 +12,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -21,7 +21,7 @@ import (
 type rig struct {
 	t     *testing.T
 	fs    *vfs.MemFS
-	store *storage.Accounts
+	store *accountstore.Store
 	reg   *registry.Registry
 	keys  map[string]string // the only key of an account, by its name
 	meter *Meter
@@ -43,7 +43,7 @@ func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
 
 func newRigOn(t *testing.T, fs vfs.FS, start time.Time) *rig {
 	t.Helper()
-	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+	store, err := accountstore.Open("accounts", accountstore.Options{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {
@@ -320,7 +320,7 @@ func TestFailedSync(t *testing.T) {
 	r.spend(u, 1, 1)
 
 	good, broken := r.meter.store.flush, errors.New("no space left on device")
-	r.meter.store.flush = func(*storage.AccountsFlush) error { return broken }
+	r.meter.store.flush = func(*accountstore.Flush) error { return broken }
 	r.now += int64(testFlush)
 	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
 		t.Fatalf("Drain = %v; want %v", err, broken)
@@ -505,7 +505,7 @@ func TestKeysWhileFlushesFail(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	a, b := r.account("acme", "unlimited"), r.account("other", "unlimited")
 	good, broken := r.meter.store.flush, errors.New("broken")
-	r.meter.store.flush = func(*storage.AccountsFlush) error { return broken }
+	r.meter.store.flush = func(*accountstore.Flush) error { return broken }
 	for range 10 {
 		r.now += int64(time.Minute)
 		for _, k := range []*accounts.Key{a, b} {
@@ -519,14 +519,14 @@ func TestKeysWhileFlushesFail(t *testing.T) {
 		t.Errorf("%d uses of 2 keys are to be written", n)
 	}
 
-	var written []storage.KeyUse
-	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+	var written []accountstore.KeyUse
+	r.meter.store.flush = func(f *accountstore.Flush) error {
 		written = slices.Clone(f.Keys)
 		return good(f)
 	}
 	r.drain()
 	minute := r.now / int64(time.Minute)
-	if want := []storage.KeyUse{{Key: a.ID, Minute: minute}, {Key: b.ID, Minute: minute}}; !slices.Equal(written, want) {
+	if want := []accountstore.KeyUse{{Key: a.ID, Minute: minute}, {Key: b.ID, Minute: minute}}; !slices.Equal(written, want) {
 		t.Errorf("the uses %v are written; want %v", written, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/anthdm/hollywood/actor"
 
-	"tidemark/storage"
+	"tidemark/storage/accountstore"
 )
 
 // Messages to the metering actor.
@@ -113,7 +113,7 @@ func (r *Metering) drain() {
 	r.took.Store(int64(time.Since(now)))
 
 	switch {
-	case errors.Is(err, storage.ErrNoSpace) && !r.failed:
+	case errors.Is(err, accountstore.ErrNoSpace) && !r.failed:
 		r.log.Error("the disk is full; metering.on-full-disk applies to requests beyond the "+
 			"durable leases", "error", err)
 	case err != nil && !r.failed:

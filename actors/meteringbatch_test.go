@@ -9,14 +9,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // onBatch calls do while each batch is written, before the store has it.
-func (r *rig) onBatch(do func(*storage.AccountsFlush)) {
+func (r *rig) onBatch(do func(*accountstore.Flush)) {
 	flush := r.meter.store.flush
-	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+	r.meter.store.flush = func(f *accountstore.Flush) error {
 		do(f)
 		return flush(f)
 	}
@@ -28,7 +28,7 @@ func TestLeaseServesDuringABatch(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free")
 	batches := 0
-	r.onBatch(func(*storage.AccountsFlush) {
+	r.onBatch(func(*accountstore.Flush) {
 		if batches++; batches == 1 {
 			return // the account had no lease yet
 		}
@@ -62,7 +62,7 @@ func TestIdleLeaseOnAFullDisk(t *testing.T) {
 
 	disk.setFree(0)
 	asked := false
-	r.onBatch(func(*storage.AccountsFlush) {
+	r.onBatch(func(*accountstore.Flush) {
 		if asked || r.now < testStart.UnixNano()+3*idleNs {
 			return
 		}
@@ -76,7 +76,7 @@ func TestIdleLeaseOnAFullDisk(t *testing.T) {
 	for range 40 {
 		r.spend(other, 1, 1) // so that there is something to write
 		r.now += int64(testFlush)
-		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
 			t.Fatalf("Drain = %v; want no space", err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestFullDiskHasRoomAgain(t *testing.T) {
 	r.spend(k, 1, 1)
 	disk.setFree(0)
 	r.now += int64(testFlush)
-	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
 		t.Fatalf("Drain = %v; want no space", err)
 	}
 
@@ -150,7 +150,7 @@ func TestBatches(t *testing.T) {
 	}
 	r.pass(testFlush)
 	var batches [][]uint64
-	r.onBatch(func(f *storage.AccountsFlush) {
+	r.onBatch(func(f *accountstore.Flush) {
 		var ids []uint64
 		for _, m := range f.Months {
 			ids = append(ids, m.Account)
@@ -199,7 +199,7 @@ func TestBatches(t *testing.T) {
 	}
 
 	flush, failures := r.meter.store.flush, m.failures.Get()
-	r.meter.store.flush = func(*storage.AccountsFlush) error { return errors.New("broken") }
+	r.meter.store.flush = func(*accountstore.Flush) error { return errors.New("broken") }
 	r.spend(keys[0], 1, 1)
 	for range 2 {
 		r.reg.Book().RequestLease(keys[0].Cell)
@@ -262,7 +262,7 @@ func TestManyAccountsAreBatches(t *testing.T) {
 	written, fails := map[uint64]int{}, errors.New("the disk fails")
 	failing := 2 // the batch that fails
 	flush := r.meter.store.flush
-	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+	r.meter.store.flush = func(f *accountstore.Flush) error {
 		if sizes = append(sizes, len(f.Months)); len(sizes) == failing {
 			return fails
 		}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
 // bench is the accounts of a node in a directory.
 type bench struct {
-	store *storage.Accounts
+	store *accountstore.Store
 	reg   *registry.Registry
 	book  *accounts.Book
 	keys  []*accounts.Key // one of each account
@@ -26,7 +26,7 @@ type bench struct {
 // newBench makes n accounts on a plan.
 func newBench(b *testing.B, n int, plan string) *bench {
 	b.Helper()
-	store, err := storage.OpenAccounts(b.TempDir(), storage.AccountsOptions{
+	store, err := accountstore.Open(b.TempDir(), accountstore.Options{
 		MinFreeBytes: 1, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -34,8 +34,8 @@ func newBench(b *testing.B, n int, plan string) *bench {
 	}
 	b.Cleanup(func() { store.Close() })
 
-	var records []storage.AccountRecord
-	var rows []storage.KeyRecord
+	var records []accountstore.AccountRecord
+	var rows []accountstore.KeyRecord
 	var issued []string
 	for id := uint64(1); id <= uint64(n); id++ {
 		key, err := accounts.NewKey(rand.Reader, accounts.Server)
@@ -43,8 +43,8 @@ func newBench(b *testing.B, n int, plan string) *bench {
 			b.Fatal(err)
 		}
 		issued = append(issued, key)
-		records = append(records, storage.AccountRecord{ID: id, Name: fmt.Sprint("a", id), Plan: plan})
-		rows = append(rows, storage.KeyRecord{
+		records = append(records, accountstore.AccountRecord{ID: id, Name: fmt.Sprint("a", id), Plan: plan})
+		rows = append(rows, accountstore.KeyRecord{
 			ID: id, Account: id, Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
 		})
 	}

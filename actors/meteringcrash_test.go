@@ -12,8 +12,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 func testRNG(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
@@ -257,7 +257,7 @@ func TestMeteringActor(t *testing.T) {
 
 		var breaks atomic.Bool // the next account's drain panics
 		month := r.meter.store.month
-		r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+		r.meter.store.month = func(account uint64, m accounts.Month) (accountstore.MonthRecord, error) {
 			if breaks.Load() {
 				panic("injected")
 			}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // However units are reserved and given back, the units admitted after a flush stay
@@ -122,7 +122,7 @@ func TestFullDisk(t *testing.T) {
 
 	disk.setFree(0)
 	r.now += int64(testFlush)
-	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
 		t.Fatalf("Drain = %v; want no space", err)
 	}
 	for range 30 { // three seconds, each with failing drains
@@ -167,7 +167,7 @@ func TestLeaseIsDurableBeforeItOpens(t *testing.T) {
 	flush, held := r.meter.store.flush, int64(0)
 	writing := 0
 	var open []accounts.Ticket
-	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+	r.meter.store.flush = func(f *accountstore.Flush) error {
 		writing++
 		for {
 			ticket := r.reg.Book().Admit(k, r.now)
@@ -262,8 +262,8 @@ func TestUnreadableMonth(t *testing.T) {
 	k := r.account("acme", "free")
 	broken := errors.New("broken")
 	month := r.meter.store.month
-	r.meter.store.month = func(uint64, accounts.Month) (storage.AccountMonth, error) {
-		return storage.AccountMonth{}, broken
+	r.meter.store.month = func(uint64, accounts.Month) (accountstore.MonthRecord, error) {
+		return accountstore.MonthRecord{}, broken
 	}
 
 	if v := r.spend(k, 10, 10); v == accounts.Granted {
@@ -298,7 +298,7 @@ func TestLeaseAfterFailedGiveBack(t *testing.T) {
 
 	// The batch reaches the disk, and its proof cannot be written.
 	good, broken := r.meter.store.flush, errors.New("cannot write the proof")
-	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+	r.meter.store.flush = func(f *accountstore.Flush) error {
 		if err := good(f); err != nil {
 			return err
 		}
@@ -313,10 +313,10 @@ func TestLeaseAfterFailedGiveBack(t *testing.T) {
 	}
 
 	// A full disk leaves nothing to spend either: the lease that is known is too high.
-	r.meter.store.flush = func(*storage.AccountsFlush) error { return storage.ErrNoSpace }
+	r.meter.store.flush = func(*accountstore.Flush) error { return accountstore.ErrNoSpace }
 	r.now += int64(testFlush)
-	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
-		t.Fatalf("Drain = %v; want %v", err, storage.ErrNoSpace)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
+		t.Fatalf("Drain = %v; want %v", err, accountstore.ErrNoSpace)
 	}
 	if v := r.spend(k, 10, 10); v == accounts.Granted {
 		t.Error("units are spent of a lease that may have been given back")

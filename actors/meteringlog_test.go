@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/bench/process"
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // The operator reads once when usage cannot be written, why, and once when it can be
@@ -26,7 +26,7 @@ func TestMeteringLog(t *testing.T) {
 		r := newRig(t, vfs.NewMem(), time.Now())
 		var broken atomic.Pointer[error]
 		flush := r.meter.store.flush
-		r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		r.meter.store.flush = func(f *accountstore.Flush) error {
 			if err := broken.Load(); err != nil {
 				return *err
 			}
@@ -67,7 +67,7 @@ func TestMeteringLog(t *testing.T) {
 		broken.Store(nil)
 		f(`level=INFO msg="metering has recovered"`)
 
-		full := fmt.Errorf("no room: %w", storage.ErrNoSpace)
+		full := fmt.Errorf("no room: %w", accountstore.ErrNoSpace)
 		broken.Store(&full)
 		time.Sleep(time.Minute)
 		r.reg.Book().Touch(k, r.meter.clock.At(time.Now()))
@@ -140,7 +140,7 @@ func TestSlowDrainShows(t *testing.T) {
 		r := newRig(t, vfs.NewMem(), time.Now())
 		k := r.account("acme", "free")
 		flush, takes := r.meter.store.flush, time.Duration(0)
-		r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		r.meter.store.flush = func(f *accountstore.Flush) error {
 			time.Sleep(takes)
 			return flush(f)
 		}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // november is a month as the store has it after a kill.
-func (r *rig) november(k *accounts.Key) storage.AccountMonth {
+func (r *rig) november(k *accounts.Key) accountstore.MonthRecord {
 	r.t.Helper()
 	m, err := r.crash(0).store.Month(k.Cell.ID, accounts.MonthAt(testStart.UnixNano()))
 	if err != nil {
@@ -150,7 +150,7 @@ func TestDiskStaysFull(t *testing.T) {
 	k := r.account("acme", "small")
 	disk.setFree(0)
 	r.reg.Book().RequestLease(k.Cell)
-	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
 		t.Errorf("a lease on a full disk = %v; want no space", err)
 	}
 
@@ -163,7 +163,7 @@ func TestDiskStaysFull(t *testing.T) {
 	}
 	for range 2 {
 		r.now += int64(testFlush)
-		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, accountstore.ErrNoSpace) {
 			t.Errorf("Drain on a full disk = %v; want no space", err)
 		}
 	}
@@ -181,13 +181,13 @@ func TestNoPartOfABatch(t *testing.T) {
 	good, bad := r.account("good", "free"), r.account("unreadable", "free")
 	broken, written := errors.New("broken"), 0
 	month := r.meter.store.month
-	r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+	r.meter.store.month = func(account uint64, m accounts.Month) (accountstore.MonthRecord, error) {
 		if account == bad.Cell.ID {
-			return storage.AccountMonth{}, broken
+			return accountstore.MonthRecord{}, broken
 		}
 		return month(account, m)
 	}
-	r.onBatch(func(*storage.AccountsFlush) { written++ })
+	r.onBatch(func(*accountstore.Flush) { written++ })
 
 	r.reg.Book().RequestLease(good.Cell)
 	r.reg.Book().RequestLease(bad.Cell)

@@ -10,8 +10,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // TestMeteringActorPanics has metering panic a hundred times: before a batch is written,
@@ -32,12 +32,12 @@ func TestMeteringActorPanics(t *testing.T) {
 			}
 		}
 		kept := r.meter.store
-		r.meter.store.flush = func(u *storage.AccountsFlush) error {
+		r.meter.store.flush = func(u *accountstore.Flush) error {
 			strike(0)
 			defer strike(1)
 			return kept.flush(u)
 		}
-		r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+		r.meter.store.month = func(account uint64, m accounts.Month) (accountstore.MonthRecord, error) {
 			strike(2)
 			return kept.month(account, m)
 		}

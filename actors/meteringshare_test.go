@@ -12,8 +12,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // share is what a node has of the quotas that it shares with others.
@@ -119,7 +119,7 @@ func TestMonthIsReadOnce(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "unlimited")
 	read, month := 0, r.meter.store.month
-	r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+	r.meter.store.month = func(account uint64, m accounts.Month) (accountstore.MonthRecord, error) {
 		read++
 		return month(account, m)
 	}
@@ -240,7 +240,7 @@ func TestWakesAreOneAttempt(t *testing.T) {
 		synctest.Wait()
 
 		flush, attempts := r.meter.store.flush, 0
-		r.meter.store.flush = func(*storage.AccountsFlush) error {
+		r.meter.store.flush = func(*accountstore.Flush) error {
 			attempts++
 			time.Sleep(testFlush / 2) // no tick comes meanwhile
 			return errors.New("broken")
@@ -272,7 +272,7 @@ func TestDaysAreWrittenOnce(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free")
 	var days []string
-	r.onBatch(func(f *storage.AccountsFlush) {
+	r.onBatch(func(f *accountstore.Flush) {
 		for _, d := range f.Days {
 			days = append(days, fmt.Sprintf("%s: %d", d.Day, d.Routes[accounts.RoutePools].Units))
 		}

@@ -13,6 +13,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // read-only before the disk is full, and logs every change.
 type Watchdog struct {
 	guard    *storage.Guard
-	accounts *storage.Accounts
+	accounts *accountstore.Store
 	metering *Metering
 	board    *rankings.Board
 	clock    accounts.Clock
@@ -40,7 +41,7 @@ type Watchdog struct {
 }
 
 // NewWatchdog makes the watchdog of a node and checks once.
-func NewWatchdog(market *storage.Store, books *storage.Accounts, m *Metering, board *rankings.Board,
+func NewWatchdog(market *storage.Store, books *accountstore.Store, m *Metering, board *rankings.Board,
 	set *metrics.Set, log *slog.Logger,
 ) *Watchdog {
 	w := &Watchdog{
@@ -114,7 +115,7 @@ func (w *Watchdog) measureDisk(now time.Time) storage.Disk {
 
 	disk := storage.Disk{Status: storage.DiskOK, FreeBytes: free}
 	switch {
-	case errors.Is(w.accounts.CheckSpace(), storage.ErrNoSpace):
+	case errors.Is(w.accounts.CheckSpace(), accountstore.ErrNoSpace):
 		disk.Status = storage.DiskFull
 	case w.guard.ReadOnly(): // as the last check found it that could measure
 		disk.Status = storage.DiskReadOnly

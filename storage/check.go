@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Check verifies every invariant of the store and returns a line for each
@@ -94,7 +95,7 @@ func (c *checker) report(format string, args ...any) {
 // reportError reports an error that ended the check of a chain, with the way out.
 func (c *checker) reportError(err error) {
 	var damage *Damage
-	if FindTableDamage(err) != nil || errors.As(err, &damage) {
+	if database.FindTableDamage(err) != nil || errors.As(err, &damage) {
 		c.report("%s; a node builds the chain again from its feed when it reads this, or on "+
 			"`tidemark chains resync %d`", describeDamage(err), c.chain)
 		return
@@ -138,7 +139,7 @@ func (c *checker) checkChain() (err error) {
 
 // checkDropped checks that a chain that was dropped has nothing but its place.
 func (c *checker) checkDropped() (err error) {
-	it := iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
+	it := database.Iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	place := appendKind(nil, c.chain, kindPlace)
@@ -215,7 +216,7 @@ func (c *checker) collectLeaves(r *Restored) {
 
 // scanKeys reads every key of the chain.
 func (c *checker) scanKeys() (err error) {
-	it := iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
+	it := database.Iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; ok = it.Next() {
 		_, tail, _ := parseChain(it.Key())

@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // rowReader reads rows of one cut.
@@ -50,7 +51,7 @@ type dayCursor struct {
 
 func (f rowReader) dayCursor() *dayCursor {
 	k := seriesFor(ledger.PoolDays).kind
-	return &dayCursor{f.chain, iterate(f.s.db, appendKind(nil, f.chain, k), appendKind(nil, f.chain, k+1))}
+	return &dayCursor{f.chain, database.Iterate(f.s.db, appendKind(nil, f.chain, k), appendKind(nil, f.chain, k+1))}
 }
 
 func (c *dayCursor) poolDay(d *market.PoolDay) error {
@@ -105,7 +106,7 @@ func (t *rows[T]) iterate(f rowReader, first uint32, end uint64) *pebble.Iterato
 	if end < 1<<32 {
 		upper = appendRow(high[:0], f.chain, t.kind, uint32(end))
 	}
-	return iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
+	return database.Iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
 }
 
 // chunkReader reads chunks of a table of st.

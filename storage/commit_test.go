@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/ledger"
+	"tidemark/storage/database"
 )
 
 // The first commit after a start goes on from the last one. Where it cannot tell what
@@ -200,9 +201,9 @@ func TestReplaceFile(t *testing.T) {
 		var failing atomic.Bool
 		disk := failsAt(kind, broken, &failing)
 		must(disk.MkdirAll("data", 0o700))
-		must(replaceFile(disk, "data/file", []byte("old")))
+		must(database.ReplaceFile(disk, "data/file", []byte("old")))
 		failing.Store(true)
-		if err := replaceFile(disk, "data/file", []byte("new")); !errors.Is(err, broken) {
+		if err := database.ReplaceFile(disk, "data/file", []byte("new")); !errors.Is(err, broken) {
 			t.Errorf("operation %d fails: %v", kind, err)
 		}
 		f, err := disk.Open("data/file")

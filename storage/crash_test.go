@@ -13,17 +13,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 // TestCrashKeepsOneWholeCut clones the disk in the middle of many commits, loses
 // some of the unsynced data, and opens each clone. Every clone must restore one
 // whole cut, not older than the last one acknowledged before the crash.
 func TestCrashKeepsOneWholeCut(t *testing.T) {
-	crashes, want := 0, share(rounds(100), 500, 20_000)
+	crashes, want := 0, disktest.Share(rounds(100), 500, 20_000)
 	for seed := uint64(7); crashes < want; seed++ {
 		crashes += crashAndRestore(t, seed)
 	}
-	figure(t, "%d crashes inside commits and flushes of the market store: "+
+	disktest.Figure(t, "%d crashes inside commits and flushes of the market store: "+
 		"0 acknowledged cuts lost, 0 mixed generations", crashes)
 }
 
@@ -33,7 +34,7 @@ func crashAndRestore(t *testing.T, seed uint64) (n int) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	fs := vfs.NewCrashableMem()
 	crashes := &crasher{fs: fs, every: 20}
-	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
+	s := openTest(t, &disktest.NoReuse{FS: errorfs.Wrap(fs, crashes)})
 	one, two := newRig(seed, 1), newRig(seed, 42161)
 	history := map[string]*snapshot{}
 	for range 10 {
@@ -93,17 +94,6 @@ type crasher struct {
 type crash struct {
 	fs    *vfs.MemFS
 	acked map[market.ChainID]string // acknowledged before the crash
-}
-
-// noReuse creates a new log instead of recycling an old one: the file system in
-// memory deadlocks if it is cloned during the rename.
-type noReuse struct{ vfs.FS }
-
-func (n *noReuse) ReuseForWrite(was, is string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := n.Remove(was); err != nil {
-		return nil, err
-	}
-	return n.Create(is, c)
 }
 
 func (c *crasher) acknowledge(chain market.ChainID, at string) {

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Damage is the error of data that is not as it was committed. Reading a row of
@@ -31,7 +29,7 @@ func (d *Damage) Error() string {
 
 // describeDamage names the file and the keys, if the damage is of a table.
 func describeDamage(err error) string {
-	if table := FindTableDamage(err); table != nil {
+	if table := database.FindTableDamage(err); table != nil {
 		return table.String()
 	}
 	return err.Error()
@@ -58,31 +56,20 @@ func asStoreDamage(err error) error {
 	return err
 }
 
-// isDamage reports whether an error of Pebble, or a Damage, says that files are not
-// as they were written: damaged, missing, or cut off. An error of the operating system
-// is none.
+// isDamage is database.IsDamage of an error that may be a Damage.
 func isDamage(err error) bool {
 	var damage *Damage
 	if err == nil || errors.As(err, &damage) {
 		return damage != nil && damage.Lasts()
 	}
-	var code syscall.Errno
-	if errors.As(err, &code) && code != syscall.ENOENT {
-		return false
-	}
-
-	text := err.Error()
-	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) ||
-		strings.Contains(text, "object size mismatch") || // of a table
-		// These two are of the OPTIONS: another comparer, another directory of logs.
-		strings.Contains(text, "name from file") || strings.Contains(text, "WALRecoveryDirs")
+	return database.IsDamage(err)
 }
 
 // damages are the damages that were found since the store was opened.
 type damages struct {
 	mu     sync.Mutex
 	chains map[market.ChainID]*Damage
-	files  []*TableDamage // each once
+	files  []*database.TableDamage // each once
 	// searched counts, by chain, the files in which its keys were looked for.
 	searched map[market.ChainID]int
 }
@@ -116,7 +103,7 @@ func (s *Store) noteCorruption(info pebble.DataCorruptionInfo) {
 		}
 	}
 
-	file := newTableDamage(&info)
+	file := database.NewTableDamage(&info)
 	s.damages.files = append(s.damages.files, file)
 	s.opts.Logger.Error("store: a file is corrupt", "file", file.File,
 		"keys", fmt.Sprintf("%x-%x", file.Lower, file.Upper), "error", file.What)
@@ -163,7 +150,7 @@ func (s *Store) readRange(chain market.ChainID, lower, upper []byte) error {
 		return nil
 	}
 
-	it := iterate(s.db, from, to)
+	it := database.Iterate(s.db, from, to)
 	for ok := it.First(); ok; ok = it.Next() {
 		if _, err := it.ValueAndErr(); err != nil {
 			return errors.Join(err, it.Close())
@@ -187,36 +174,12 @@ func catchDamage(err *error) {
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 	l := s.tele.listener(log)
 	l.DataCorruption = s.noteCorruption
-	crash := &crashLogger{log: log, exit: s.opts.Exit}
+	crash := database.NewLogger(log, s.opts.Exit)
 	l.BackgroundError = func(err error) {
 		if !pebble.IsCorruptionError(err) {
 			log.Error("store: flush or compaction failed", "error", err)
-			s.opening.failed(err, crash)
+			s.opening.Failed(err, crash)
 		}
 	}
 	return l
-}
-
-// maxOpeningFailures bounds how often background work may fail while a database is opened.
-// One failure may be over at the next attempt.
-const maxOpeningFailures = 5
-
-// opening counts failures of background work while Pebble opens a database. Pebble flushes
-// the log that it has read, and on a full disk tries that for ever, without a pause.
-type opening struct {
-	done     atomic.Bool
-	failures atomic.Int32
-}
-
-// begin is called before a database is opened.
-func (o *opening) begin() {
-	o.done.Store(false)
-	o.failures.Store(0)
-}
-
-// failed counts a failure, and ends the process at the last one that is allowed.
-func (o *opening) failed(err error, crash pebble.Logger) {
-	if !o.done.Load() && o.failures.Add(1) == maxOpeningFailures {
-		crash.Fatalf("it cannot be opened: %v", err)
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 // marketDisk is the disk of a market store with two chains, and every cut of each.
@@ -87,7 +88,7 @@ func newMarketDisk(t *testing.T, closed, flushed bool) *marketDisk {
 func TestMarketFlips(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	outcomes, byKind := map[string]int{}, map[string]int{}
-	flips := share(rounds(60), 200, 1000)
+	flips := disktest.Share(rounds(60), 200, 1000)
 	disks := []*marketDisk{
 		newMarketDisk(t, false, false), newMarketDisk(t, true, false), newMarketDisk(t, false, true),
 	}
@@ -102,7 +103,7 @@ func TestMarketFlips(t *testing.T) {
 		if _, err := vfs.Clone(disk.fs, fs, "", ""); err != nil {
 			t.Fatal(err)
 		}
-		at := flipBit(t, fs, path, random)
+		at := disktest.FlipBit(t, fs, path, random)
 		outcome, err := disk.openFlipped(t, fs)
 		if err != nil {
 			t.Errorf("disk %d, %s, byte %d: %v", i%len(disks), path, at, err)
@@ -111,7 +112,7 @@ func TestMarketFlips(t *testing.T) {
 		byKind[kind+" "+outcome]++
 	}
 
-	figure(t, "%d bits flipped in files of the market store: %v; 0 unnoticed, 0 process ends",
+	disktest.Figure(t, "%d bits flipped in files of the market store: %v; 0 unnoticed, 0 process ends",
 		flips, outcomes)
 	t.Logf("by kind of file: %v", byKind)
 	for _, want := range []string{"harmless", "damaged"} {
@@ -342,7 +343,7 @@ func TestRolledBackHeadIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	disk := newMarketDisk(t, false, false)
 	path, end := disk.findInLog(t, disk.history[disk.last[42161]].st.Head.Hash)
-	noticed, flips := 0, share(rounds(15), 30, 300)
+	noticed, flips := 0, disktest.Share(rounds(15), 30, 300)
 	for range flips {
 		fs := vfs.NewMem()
 		if _, err := vfs.Clone(disk.fs, fs, "", ""); err != nil {
@@ -368,7 +369,7 @@ func TestRolledBackHeadIsNoticed(t *testing.T) {
 		}
 	}
 
-	figure(t, "%d bits flipped near the end of the log: %d rollbacks, all noticed", flips, noticed)
+	disktest.Figure(t, "%d bits flipped near the end of the log: %d rollbacks, all noticed", flips, noticed)
 	if noticed == 0 {
 		t.Error("no flip rolled the store back")
 	}

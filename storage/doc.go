@@ -14,8 +14,9 @@
 //	Follow(batch)    a batch that another node committed       follow.go
 //	Check            verifies every invariant                  check.go
 //
-// Accounts are in another database (accountstore.go), so that nothing that happens
-// to chains affects billing.
+// Accounts are in another database, of package accountstore, so that nothing that
+// happens to chains affects billing. What both databases need of Pebble and of their
+// directories is in package database.
 //
 // # Tables
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Damaged data is removed from all files at once, by excising its keys: a range
@@ -152,7 +153,7 @@ func (s *Store) findSpan(all []keyRegion, owner market.ChainID) ([]keyRegion, pe
 
 // readBeside reads the nearest key before or after a key, in every level.
 func (s *Store) readBeside(key []byte, before bool) error {
-	it := iterate(s.db, nil, nil)
+	it := database.Iterate(s.db, nil, nil)
 	if before {
 		it.SeekLT(key)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Export is everything that a store has of a chain, as it was after one commit. Another
@@ -48,7 +49,7 @@ func (e *Export) Place() (place []byte, err error) {
 // Write writes the keys and values. pause is called every 100 µs or so of work.
 func (e *Export) Write(w io.Writer, pause func()) (err error) {
 	prefix := appendChain(nil, e.chain)
-	it := iterate(e.snapshot, prefix, appendChainEnd(nil, e.chain))
+	it := database.Iterate(e.snapshot, prefix, appendChainEnd(nil, e.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	var head []byte

@@ -18,6 +18,7 @@ import (
 
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 const failingMarketEnv = "TIDEMARK_TEST_FAILING_MARKET"
@@ -37,7 +38,7 @@ func TestMarketFailingDisk(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 		return
 	}
-	figure(t, "%s", out)
+	disktest.Figure(t, "%s", out)
 }
 
 func failMarketOperations() (code int) {
@@ -203,7 +204,7 @@ func TestMarketFailingReads(t *testing.T) {
 	if failed < 10 {
 		t.Errorf("only %d reads were made to fail", failed)
 	}
-	figure(t, "%d reads of the market store failed in turn: 0 wrong answers, 0 counted as damage", failed)
+	disktest.Figure(t, "%d reads of the market store failed in turn: 0 wrong answers, 0 counted as damage", failed)
 }
 
 // readerQuestions are what readers ask of chain 1, by what they ask for.
@@ -296,7 +297,7 @@ func TestAnswersOnAFailingDisk(t *testing.T) {
 	for what, ask := range readerQuestions {
 		var armed atomic.Bool
 		var operations atomic.Int64
-		s := openTest(t, failingOn(disk, 1, &operations, func(errorfs.Op) bool { return armed.Load() }))
+		s := openTest(t, disktest.FailingOn(disk, 1, &operations, func(errorfs.Op) bool { return armed.Load() }))
 
 		// At first no read succeeds, and then one more each time: what was read is in the cache.
 		reached := true

@@ -17,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
+	"tidemark/storage/disktest"
 )
 
 // afterStart is more operations than any start has: none fails any more.
@@ -24,17 +26,7 @@ const afterStart = 1 << 40
 
 // failingOnce is a disk of which the nth file operation fails.
 func failingOnce(disk vfs.FS, n int64, operations *atomic.Int64) vfs.FS {
-	return failingOn(disk, n, operations, func(errorfs.Op) bool { return true })
-}
-
-// failingOn is a disk of which the nth file operation of those that count fails.
-func failingOn(disk vfs.FS, n int64, operations *atomic.Int64, counts func(errorfs.Op) bool) vfs.FS {
-	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if counts(op) && operations.Add(1)-1 == n {
-			return syscall.EIO
-		}
-		return nil
-	}))
+	return disktest.FailingOn(disk, n, operations, func(errorfs.Op) bool { return true })
 }
 
 // Whichever file operation of a start fails, a store that is only read is refused with
@@ -186,29 +178,19 @@ func TestFindingsAreLimited(t *testing.T) {
 func TestTableDamage(t *testing.T) {
 	info := &pebble.DataCorruptionInfo{Path: "data/000004.sst", Details: errors.New("a bad block")}
 	info.Bounds.Start, info.Bounds.End.Key = appendRow(nil, 3, kindHead, 7), appendRow(nil, 5, kindHead, 9)
-	d := newTableDamage(info)
+
+	d := database.NewTableDamage(info)
 	if want := "file data/000004.sst, keys 01030100000007 to 01050100000009: a bad block"; d.String() != want {
 		t.Errorf("got %s; want %s", d, want)
 	}
 	for chain, want := range map[market.ChainID]bool{1: false, 2: false, 3: true, 4: true, 5: true, 6: false, 300: false} {
-		if d.touches(chain) != want {
+		if touches(d, chain) != want {
 			t.Errorf("chain %d is touched: %t; want %t", chain, !want, want)
 		}
 	}
 	d.Lower, d.Upper = appendChainEnd(nil, 3), appendChain(nil, 5)
-	if d.touches(3) || !d.touches(5) {
-		t.Errorf("the keys from the end of chain 3 to the begin of 5 touch 3: %t, 5: %t", d.touches(3), d.touches(5))
-	}
-
-	a := &Accounts{dir: "accounts"}
-	cause := fmt.Errorf("a bad checksum: %w", pebble.ErrCorruption)
-	var damage *AccountsDamage
-	err := a.asDamage(cause)
-	if !errors.As(err, &damage) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "a bad checksum") {
-		t.Errorf("damage of accounts is %v", err)
-	}
-	if again := a.asDamage(err); again != err {
-		t.Errorf("damage that is known is %v", again)
+	if touches(d, 3) || !touches(d, 5) {
+		t.Errorf("the keys from the end of chain 3 to the begin of 5 touch 3: %t, 5: %t", touches(d, 3), touches(d, 5))
 	}
 }
 
@@ -218,47 +200,9 @@ func TestHeadsAreClosed(t *testing.T) {
 	must(s.heads.close()) // nothing was written
 	newRig(66, 1).commit(t, s, 3, true)
 	broken := errors.New("broken")
-	s.heads.file = unclosable{s.heads.file, broken}
+	s.heads.file = disktest.Unclosable{File: s.heads.file, Err: broken}
 	if err := s.Close(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot close store data") {
 		t.Errorf("Close = %v; want that the heads could not be closed", err)
-	}
-}
-
-// Whichever file operation of proving a copy of the accounts fails, that is an error, or
-// the copy is proved.
-func TestCopiesOnAFailingDisk(t *testing.T) {
-	refused := 0
-	for n := int64(0); ; n++ {
-		var armed atomic.Bool
-		var operations atomic.Int64
-		disk := vfs.NewMem()
-		a := openAccounts(t, failingOn(disk, n, &operations, func(op errorfs.Op) bool {
-			return armed.Load() && strings.HasPrefix(op.Path, "copy")
-		}))
-		must(errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy"), disk.Remove("copy.proof")))
-
-		armed.Store(true)
-		err := a.proveCopy("copy")
-		armed.Store(false)
-		must(a.Close())
-		if err != nil {
-			refused++
-		} else {
-			b, err := OpenAccounts("copy", quietAccounts(disk))
-			if err != nil {
-				t.Fatalf("operation %d failed, and the copy is taken for whole: %v", n, err)
-			}
-			if c, err := b.Load(november); err != nil || len(c.Accounts) != 2 {
-				t.Errorf("operation %d failed: the copy has %+v, %v", n, c, err)
-			}
-			must(b.Close())
-		}
-		if operations.Load() <= n {
-			break
-		}
-	}
-	if refused < 5 {
-		t.Errorf("%d operations were made to fail; want more", refused)
 	}
 }
 
@@ -275,7 +219,7 @@ func TestStandInsOnAFailingDisk(t *testing.T) {
 	}
 	info, err := disk.Stat("data/" + cut)
 	must(err)
-	resize(t, disk, "data/"+cut, info.Size()/2)
+	disktest.Resize(t, disk, "data/"+cut, info.Size()/2)
 
 	refused := 0
 	for n := int64(0); ; n++ {
@@ -332,7 +276,7 @@ func TestKeptTablesOnAFailingDisk(t *testing.T) {
 			cut = max(cut, name)
 		}
 	}
-	resize(t, market, "data/"+cut, 10)
+	disktest.Resize(t, market, "data/"+cut, 10)
 
 	refused := 0
 	for n := int64(0); ; n++ {
@@ -341,7 +285,7 @@ func TestKeptTablesOnAFailingDisk(t *testing.T) {
 		must(err)
 
 		var operations atomic.Int64
-		s, err := Open("data", testOptions(failingOn(disk, n, &operations, func(op errorfs.Op) bool {
+		s, err := Open("data", testOptions(disktest.FailingOn(disk, n, &operations, func(op errorfs.Op) bool {
 			return strings.Contains(op.Path, cut) || strings.HasPrefix(op.Path, "data.damaged")
 		})))
 		if err != nil {
@@ -391,38 +335,4 @@ func TestStandInsHaveNumbers(t *testing.T) {
 	f(damage("L6: 99999999999999999999: file 7 (type sst) unknown"), true, true)
 	f(damage("L6: 99999999999999999999: object size mismatch (x) 1 != 9 (MANIFEST)"), true, true)
 	f(damage("L6: 7: object size mismatch (x) 1 != 99999999999999999999 (MANIFEST)"), true, true)
-}
-
-// If a file of lost accounts cannot be set aside, the start is refused and no other is
-// moved: a start that follows sets the rest aside.
-func TestSetAsideOnAFailingDisk(t *testing.T) {
-	fs := usedAccounts(t, true)
-	for _, path := range filesOf(t, fs) {
-		if strings.Contains(path, "marker.manifest") {
-			must(fs.RemoveAll(path))
-		}
-	}
-	before := listSorted(fs, "accounts")
-
-	renames := 0
-	o := quietAccounts(errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpRename {
-			if renames++; renames == 2 {
-				return syscall.EIO
-			}
-		}
-		return nil
-	})))
-	o.AcceptLost = true
-	if _, err := OpenAccounts("accounts", o); !errors.Is(err, syscall.EIO) ||
-		!strings.Contains(err.Error(), "cannot move what is left of accounts to accounts.lost-") || renames != 2 {
-		t.Errorf("the start: %v, after %d renames; want that files could not be moved", err, renames)
-	}
-	if left := listSorted(fs, "accounts"); len(left) != len(before)-1 {
-		t.Errorf("%v are left of %v; want all but one", left, before)
-	}
-
-	a, err := OpenAccounts("accounts", o)
-	must(err)
-	must(a.Close())
 }

@@ -13,9 +13,9 @@ import (
 	"strconv"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // header is what no chain owns: the format, the identity and the chains that are
@@ -115,7 +115,7 @@ func sameHeader(a, b *header) bool {
 
 // readHeaderKeys reads the keys. The format is 0 if there is none.
 func (s *Store) readHeaderKeys() (c header, err error) {
-	it := iterate(s.db, headerPrefix, headerEnd)
+	it := database.Iterate(s.db, headerPrefix, headerEnd)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {
@@ -205,7 +205,7 @@ func (s *Store) writeHeaderFile() error {
 	line, err := json.Marshal(&s.header)
 	must(err)
 	content := fmt.Appendf(line, "\n%08x\n", crc32.Checksum(line, castagnoli))
-	return replaceFile(s.fs, s.headerPath(), content)
+	return database.ReplaceFile(s.fs, s.headerPath(), content)
 }
 
 // readHeaderFile returns nil if there is no file or it is damaged.
@@ -229,28 +229,4 @@ func (s *Store) readHeaderFile() (*header, error) {
 		return nil, nil
 	}
 	return c, nil
-}
-
-// replaceFile writes a file so that a crash leaves the old content or the new one.
-func replaceFile(fsys vfs.FS, path string, content []byte) error {
-	fresh := path + ".new"
-	f, err := fsys.Create(fresh, vfs.WriteCategoryUnspecified)
-	if err == nil {
-		_, err = f.Write(content)
-		if err == nil {
-			err = f.Sync()
-		}
-		err = errors.Join(err, f.Close())
-	}
-
-	if err == nil {
-		err = fsys.Rename(fresh, path)
-	}
-	if err == nil {
-		err = syncDir(fsys, fsys.PathDir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
 }

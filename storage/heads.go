@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Pebble treats damage near the end of its log as the end of the log: it opens
@@ -203,7 +204,7 @@ func (h *headFile) open() error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(h.fs, h.fs.PathDir(h.path)); err != nil {
+	if err := database.SyncDir(h.fs, h.fs.PathDir(h.path)); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	h.file = file

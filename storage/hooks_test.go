@@ -4,6 +4,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 // What the tests outside of the package need of it. They drive chains, which import it.
@@ -12,10 +13,7 @@ import (
 func OptionsOn(fs vfs.FS) Options { return testOptions(fs) }
 
 // CloneableFS is a file system in memory that can be cloned at any moment.
-func CloneableFS(fs vfs.FS) vfs.FS { return &noReuse{fs} }
+func CloneableFS(fs vfs.FS) vfs.FS { return &disktest.NoReuse{FS: fs} }
 
 // StateBytes returns the records of every table of a State.
 func StateBytes(st *market.State) []byte { return stateBytes(st) }
-
-// Share returns how many cases a test tries; see share.
-func Share(few, quick, full int) int { return share(few, quick, full) }

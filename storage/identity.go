@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark/storage/database"
+
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -130,7 +132,7 @@ func (s *Store) checkEmpty() error {
 
 // isEmpty reports whether there is no key.
 func (s *Store) isEmpty() (bool, error) {
-	it := iterate(s.db, nil, nil)
+	it := database.Iterate(s.db, nil, nil)
 	found := it.First()
 	return !found, errors.Join(it.Error(), it.Close())
 }

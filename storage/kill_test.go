@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/storage/disktest"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
@@ -38,7 +40,7 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 	}
 
 	fails := []int{0, 25, 0, 0, 40, 77, 120}
-	kills := share(max(rounds(len(fails)), 2), 20, 200)
+	kills := disktest.Share(max(rounds(len(fails)), 2), 20, 200)
 	for i := range kills {
 		fail := fails[i%len(fails)]
 		dir, seed := t.TempDir(), uint64(1000+fail)
@@ -68,7 +70,7 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 
 		closeTest(t, s)
 	}
-	figure(t, "%d processes killed or stopped by their disk while committing: "+
+	disktest.Figure(t, "%d processes killed or stopped by their disk while committing: "+
 		"0 acknowledged cuts lost", kills)
 }
 

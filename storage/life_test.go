@@ -14,6 +14,7 @@ import (
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 // life is a simulated chain with two ledgers: kept is restarted from the store now
@@ -178,11 +179,11 @@ func (l *life) restart(t testing.TB, s *Store) {
 // At every block both are the same. After every reorganisation the bytes of the State
 // are those of a ledger that only ever saw the chain as it is now.
 func TestALedgerGoesOnFromTheStore(t *testing.T) {
-	want, done, seed := share(40, 500, 5000), 0, uint64(5)
+	want, done, seed := disktest.Share(40, 500, 5000), 0, uint64(5)
 	for ; done < want; seed++ {
 		done += reorganise(t, seed, min(want-done, 50))
 	}
-	figure(t, "%d reorganisations of depth 1 to 200: the bytes of the State equal a rebuild after each, "+
+	disktest.Figure(t, "%d reorganisations of depth 1 to 200: the bytes of the State equal a rebuild after each, "+
 		"0 differences from a ledger that was never restarted", done)
 }
 

@@ -1,14 +1,12 @@
 package storage
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // A flush moves commits from the log to a table, and a record of the MANIFEST says so.
@@ -20,8 +18,8 @@ import (
 // it, and the first commit of a chain also sets a mark with the number 0, which stays.
 // A whole chain has these two. With a gap in the middle there are more, because the
 // deletion of the last mark before the gap is among what is missing. With a gap at the
-// beginning there is no mark 0. Accounts have marks too; their first batch is known by
-// the format.
+// beginning there is no mark 0. Batches of accounts have marks too; the first of them is
+// known by the format.
 
 // markCommit moves the mark to a commit.
 func (w *writer) markCommit(number uint64) {
@@ -45,21 +43,6 @@ func checkMarks(marks []uint64) error {
 		return fmt.Errorf("the first commits of %d are missing", marks[len(marks)-1])
 	}
 	return fmt.Errorf("commits between %d and %d are missing", marks[1], marks[len(marks)-1])
-}
-
-// readMarks returns the numbers at the ends of the keys in a range, ascending.
-func readMarks(db *pebble.DB, lower, upper []byte) (numbers []uint64, err error) {
-	it := iterate(db, lower, upper)
-	defer func() { err = errors.Join(err, it.Close()) }()
-
-	for ok := it.First(); ok; ok = it.Next() {
-		key := it.Key()
-		if len(key) < 8 {
-			return nil, fmt.Errorf("bad mark %x: too short", key)
-		}
-		numbers = append(numbers, binary.BigEndian.Uint64(key[len(key)-8:]))
-	}
-	return numbers, it.Error()
 }
 
 // findGaps reports the chains with missing commits as damaged.
@@ -87,7 +70,7 @@ func (s *Store) findGap(chain market.ChainID) error {
 }
 
 func (s *Store) readChainMarks(chain market.ChainID) ([]uint64, error) {
-	return readMarks(s.db, appendKind(nil, chain, kindMark), appendKind(nil, chain, kindMark+1))
+	return database.ReadMarks(s.db, appendKind(nil, chain, kindMark), appendKind(nil, chain, kindMark+1))
 }
 
 // sortChains sorts chains as their keys are sorted.

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Only data of an older format is dropped to be built again, and only by a node that
@@ -192,83 +193,6 @@ func TestStoreMetrics(t *testing.T) {
 	}
 }
 
-// unclosable is a file that closes with an error.
-type unclosable struct {
-	vfs.File
-	err error
-}
-
-func (f unclosable) Close() error { return errors.Join(f.err, f.File.Close()) }
-
-// What the store of accounts could not close is told: its last batches may be missing.
-func TestAccountsCloseFails(t *testing.T) {
-	broken := errors.New("broken")
-	a := openAccounts(t, vfs.NewMem())
-	a.proof = unclosable{a.proof, broken}
-	if err := a.Close(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot close accounts") {
-		t.Errorf("Close = %v; want that the proof could not be closed", err)
-	}
-}
-
-// Files of a database without its marker are never taken for an empty directory.
-func TestAccountsFilesWithoutMarker(t *testing.T) {
-	for _, readOnly := range []bool{true, false} {
-		disk := vfs.NewMem()
-		must(disk.MkdirAll("accounts", 0o700))
-		f, err := disk.Create("accounts/000004.log", vfs.WriteCategoryUnspecified)
-		must(errors.Join(err, f.Close()))
-
-		o := quietAccounts(disk)
-		o.ReadOnly = readOnly
-		var lost *AccountsLost
-		if _, err := OpenAccounts("accounts", o); !errors.As(err, &lost) ||
-			!strings.Contains(err.Error(), "only 000004.log and 0 more files of one") {
-			t.Errorf("read-only %t: %v; want that a database is lost", readOnly, err)
-		}
-		if _, err := disk.Stat("accounts/000004.log"); err != nil {
-			t.Errorf("read-only %t: %v", readOnly, err)
-		}
-	}
-}
-
-// What differs between the store and its proof is told apart: batches that are missing,
-// and a directory of another time.
-func TestFindLoss(t *testing.T) {
-	a := &Accounts{dir: "accounts", proofPath: "accounts.proof"}
-	f := func(stored, acknowledged uint64, says string) {
-		t.Helper()
-		p := proof{sequence: acknowledged}
-		p.chain[0] = 1
-		// A mark that is left matters only where the store has the last batch.
-		err := a.findLoss(&storedProof{proof: proof{sequence: stored}}, &acknowledgement{proof: p}, []uint64{3})
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("the store at %d, the proof at %d: %v; want %q", stored, acknowledged, err, says)
-		}
-	}
-
-	f(4, 6, "2 batches of accounts, keys and usage are missing")
-	f(5, 6, "1 batches of accounts, keys and usage are missing")
-	f(6, 6, "does not continue batch 6")
-	f(8, 6, "batch 8 of the store does not continue batch 6")
-	last := proof{sequence: 6}
-	whole := func(older ...uint64) error {
-		return a.findLoss(&storedProof{proof: last}, &acknowledgement{proof: last}, older)
-	}
-	if err := whole(); err != nil {
-		t.Errorf("a store with all batches: %v", err)
-	}
-	if err := whole(3); err == nil || !strings.Contains(err.Error(), "batches between 3 and 6") {
-		t.Errorf("a store with an older mark: %v", err)
-	}
-	if err := a.findLoss(&storedProof{}, nil, nil); err != nil {
-		t.Errorf("an empty store without a proof: %v", err)
-	}
-	if err := a.findLoss(&storedProof{proof: proof{sequence: 1}}, nil, nil); err == nil ||
-		!strings.Contains(err.Error(), "accounts.proof is gone") {
-		t.Errorf("a store without a proof: %v", err)
-	}
-}
-
 // Keys of what chains share that this program does not know are those of a later one: it
 // takes nothing from them, and a chain number that cannot be one takes no chain offline.
 func TestUnknownHeaderKeys(t *testing.T) {
@@ -323,7 +247,7 @@ func TestHeaderFile(t *testing.T) {
 	f := func(what string, content []byte) {
 		t.Helper()
 		if content != nil {
-			must(replaceFile(disk, "data/"+headerName, content))
+			must(database.ReplaceFile(disk, "data/"+headerName, content))
 		}
 		s := openTest(t, disk)
 		if !sameHeader(&s.header, &want) {

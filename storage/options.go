@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Options configure a store. The zero value suits a node with two cores.
@@ -79,9 +79,6 @@ const (
 	deletionRate = 256 << 20
 )
 
-// pebbleFormat pins Pebble's file format. It can be raised but never lowered.
-const pebbleFormat = pebble.FormatValueSeparation
-
 func (o Options) withDefaults() Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
@@ -112,7 +109,7 @@ func (o Options) withDefaults() Options {
 	}
 
 	if o.fs == nil {
-		o.fs = systemFS
+		o.fs = database.SystemFS
 	}
 	return o
 }
@@ -121,7 +118,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          &pacedFS{o.fs, o.Requests},
-		FormatMajorVersion:          pebbleFormat,
+		FormatMajorVersion:          database.Format,
 		Cache:                       cache,
 		ReadOnly:                    o.ReadOnly,
 		MemTableSize:                uint64(o.MemTableBytes),
@@ -134,7 +131,7 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 		MaxManifestFileSize:         manifestBytes,
 		TargetByteDeletionRate:      deletionRate,
 		FreeSpaceThresholdBytes:     o.MinFreeBytes,
-		Logger:                      &crashLogger{log: o.Logger, exit: o.Exit},
+		Logger:                      database.NewLogger(o.Logger, o.Exit),
 	}
 
 	p.Experimental.TombstoneDenseCompactionThreshold = noTombstoneCompactions
@@ -142,25 +139,4 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 		p.Levels[i].BlockSize = blockBytes
 	}
 	return p
-}
-
-// crashLogger is Pebble's log. Pebble cannot recover from a fatal error inside
-// the process, and continuing could serve or store wrong data. So the process
-// ends, and the next start reads what is on the disk.
-type crashLogger struct {
-	log  *slog.Logger
-	exit func()
-}
-
-// Infof drops the lines that Pebble writes for every flush and compaction.
-func (l *crashLogger) Infof(string, ...any) {}
-
-func (l *crashLogger) Errorf(format string, args ...any) {
-	l.log.Error("store: " + fmt.Sprintf(format, args...))
-}
-
-func (l *crashLogger) Fatalf(format string, args ...any) {
-	l.log.Error("store failed, stopping the process: " + fmt.Sprintf(format, args...))
-	l.exit()
-	panic("BUG: Options.Exit returned")
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"tidemark/storage/database"
+
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -14,7 +16,7 @@ func TestDefaults(t *testing.T) {
 	if o.CacheBytes != 16<<20 || o.MemTableBytes != 64<<20 || o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
 		t.Errorf("the sizes are %+v", o)
 	}
-	if o.Logger != slog.Default() || o.Exit == nil || o.fs != systemFS || o.Requests() != 0 {
+	if o.Logger != slog.Default() || o.Exit == nil || o.fs != database.SystemFS || o.Requests() != 0 {
 		t.Errorf("the defaults are %+v", o)
 	}
 
@@ -26,15 +28,6 @@ func TestDefaults(t *testing.T) {
 	if o.Exit(); ended != 1 || o.CacheBytes != 1 || o.MemTableBytes != 2 || o.BallastBytes != -1 || o.MinFreeBytes != 4 ||
 		o.Logger != quiet || o.fs != disk || o.Requests() != 7 {
 		t.Errorf("what was set is %+v", o)
-	}
-
-	a := AccountsOptions{}.withDefaults()
-	if a.MinFreeBytes != 64<<20 || a.Logger != slog.Default() || a.Exit == nil || a.FS != systemFS || a.ReadOnly || a.AcceptLost {
-		t.Errorf("the defaults of accounts are %+v", a)
-	}
-	a = AccountsOptions{MinFreeBytes: 4, Logger: quiet, FS: disk, Exit: func() { ended++ }}.withDefaults()
-	if a.Exit(); ended != 2 || a.MinFreeBytes != 4 || a.Logger != quiet || a.FS != disk {
-		t.Errorf("what was set of accounts is %+v", a)
 	}
 }
 
@@ -57,7 +50,7 @@ func TestHangsAreDetected(t *testing.T) {
 	}
 
 	f(vfs.NewMem(), false)
-	f(systemFS, true)
+	f(database.SystemFS, true)
 }
 
 // TestCacheBesideMemTables reads twice what a store has flushed. The second time all of it

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/disktest"
 )
 
 // patchRig commits prices of a chain whose native price is that of token 0.
@@ -168,7 +169,7 @@ func TestPatchesOnAFailingDisk(t *testing.T) {
 	for n := int64(0); ; n++ {
 		var operations atomic.Int64
 		var reading atomic.Bool
-		s := openTest(t, failingOn(disk, n, &operations, func(op errorfs.Op) bool {
+		s := openTest(t, disktest.FailingOn(disk, n, &operations, func(op errorfs.Op) bool {
 			return reading.Load() && op.Kind == errorfs.OpFileReadAt
 		}))
 		cut, err := s.Restore(1)

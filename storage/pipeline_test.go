@@ -21,6 +21,7 @@ import (
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/storage"
+	"tidemark/storage/disktest"
 )
 
 // catchUp is a chain that catches up beside the writing of its cuts, and what is known of
@@ -159,7 +160,7 @@ func newCatchUp(t testing.TB, hours int) (c *catchUp, want string) {
 // acknowledged is lost.
 func TestKilledWhileCatchingUp(t *testing.T) {
 	first, want := newCatchUp(t, 150)
-	crashes, all := 0, storage.Share(20, 200, 5000)
+	crashes, all := 0, disktest.Share(20, 200, 5000)
 	for seed := uint64(1); crashes < all; seed++ {
 		type crash struct {
 			fs     *vfs.MemFS

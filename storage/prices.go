@@ -9,6 +9,7 @@ import (
 
 	"tidemark/rankings/field"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // patchedPrices is what a writer knows of the patches in the store.
@@ -149,7 +150,7 @@ func (s *Store) readPatches(chain market.ChainID) (patches []pricePatch, commit 
 	if commit, err = s.readCommit(chain); err != nil {
 		return nil, 0, err
 	}
-	it := iterate(s.db, appendKind(nil, chain, kindPatch), appendKind(nil, chain, kindPatch+1))
+	it := database.Iterate(s.db, appendKind(nil, chain, kindPatch), appendKind(nil, chain, kindPatch+1))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {

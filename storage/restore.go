@@ -8,6 +8,7 @@ import (
 
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Restored is the last committed cut of a chain.
@@ -101,7 +102,7 @@ func (s *Store) Undos(st *market.State, pause func()) (undos []*ledger.Undo, err
 }
 
 func (s *Store) readUndos(st *market.State, pause func()) (undos []*ledger.Undo, err error) {
-	it := iterate(s.db, appendKind(nil, st.Chain, kindUndo), appendKind(nil, st.Chain, kindUndo+1))
+	it := database.Iterate(s.db, appendKind(nil, st.Chain, kindUndo), appendKind(nil, st.Chain, kindUndo+1))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	basis := undoBasis{pause: pause}

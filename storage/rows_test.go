@@ -4,12 +4,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
@@ -184,46 +182,5 @@ func TestSmallRecords(t *testing.T) {
 	changed.HourUsd, changed.PriceLostAt = 3, 4
 	if got := tokenIdentity(nil, nil, 0, &changed); got != token {
 		t.Errorf("the token is %+v; want %+v", got, token)
-	}
-}
-
-// TestDamageOfAccountsIsNamed: the directory is named, and the table if it is one.
-func TestDamageOfAccountsIsNamed(t *testing.T) {
-	cause := errors.New("why")
-	d := &AccountsDamage{Dir: "x", Err: cause}
-	if d.Error() != "accounts in x are damaged: why" || !errors.Is(d, cause) {
-		t.Errorf("%v", d)
-	}
-	d.Table = &TableDamage{File: "f", Lower: []byte{1}, Upper: []byte{2}, What: "bad"}
-	if d.Error() != "accounts in x are damaged: file f, keys 01 to 02: bad" {
-		t.Errorf("%v", d)
-	}
-}
-
-// TestEmptyDirectoryOfAccounts: a directory that had data and has none is a loss, and one
-// that cannot be made is an error that says so.
-func TestEmptyDirectoryOfAccounts(t *testing.T) {
-	fs := usedAccounts(t, true)
-	for _, name := range listSorted(fs, "accounts") {
-		must(fs.RemoveAll("accounts/" + name))
-	}
-	var lost *AccountsLost
-	for _, readOnly := range []bool{true, false} {
-		o := quietAccounts(fs)
-		o.ReadOnly = readOnly
-		if _, err := OpenAccounts("accounts", o); !errors.As(err, &lost) || !strings.Contains(err.Error(), "there is no database in it") {
-			t.Errorf("read-only %t: %v; want that there is no database", readOnly, err)
-		}
-	}
-
-	fails := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind == errorfs.OpMkdirAll {
-			return syscall.EACCES
-		}
-		return nil
-	}))
-	if _, err := OpenAccounts("accounts", quietAccounts(fails)); !errors.Is(err, syscall.EACCES) ||
-		!strings.Contains(err.Error(), "cannot make directory of accounts accounts") {
-		t.Errorf("a directory that cannot be made: %v", err)
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/storage/database"
+
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Market data can be built again from the feed, so a damaged file never keeps a node
@@ -85,40 +86,8 @@ func (s *Store) setAside(aside string, selects func(name string) bool) error {
 		return fmt.Errorf("cannot list %s: %w", s.dir, err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !selects(name) })
-	if err := moveFiles(s.fs, names, s.dir, aside); err != nil {
+	if err := database.MoveFiles(s.fs, names, s.dir, aside); err != nil {
 		return fmt.Errorf("cannot set files of store %s aside: %w", s.dir, err)
-	}
-	return nil
-}
-
-// moveFiles moves files to another directory. After a crash none of them is in neither: the
-// names in the new directory are durable before the old one loses them.
-func moveFiles(fsys vfs.FS, names []string, from, to string) error {
-	if err := makeAside(fsys, to); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := fsys.Rename(fsys.PathJoin(from, name), fsys.PathJoin(to, name)); err != nil {
-			return fmt.Errorf("cannot move %s to %s: %w", name, to, err)
-		}
-	}
-
-	err := syncDir(fsys, to)
-	if err == nil {
-		err = syncDir(fsys, from)
-	}
-	return err
-}
-
-// makeAside makes a directory for files that are set aside, so that it is there after a
-// crash.
-func makeAside(fsys vfs.FS, dir string) error {
-	err := fsys.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = syncDir(fsys, fsys.PathDir(dir))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, err)
 	}
 	return nil
 }

@@ -11,9 +11,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
+	"tidemark/storage/disktest"
 )
 
 // damagedMarket is a closed store with two chains, an identity and an offline chain, of
@@ -53,60 +54,8 @@ func flipTables(t *testing.T, fs vfs.FS, want []byte) {
 		content, err := io.ReadAll(f)
 		must(errors.Join(err, f.Close()))
 		if at := bytes.Index(content, want); at >= 0 && strings.HasSuffix(name, ".sst") {
-			flipBitAt(t, fs, "data/"+name, int64(at), 1)
+			disktest.FlipBitAt(t, fs, "data/"+name, int64(at), 1)
 		}
-	}
-}
-
-// Whenever the machine stops, files that are set aside are in one of the two directories.
-func TestSetAsideSurvivesACrash(t *testing.T) {
-	disk := vfs.NewCrashableMem()
-	must(disk.MkdirAll("data", 0o700))
-	names := []string{"1.log", "2.log"}
-	for _, name := range names {
-		must(replaceFile(disk, "data/"+name, []byte("x")))
-	}
-	must(syncDir(disk, ""))
-
-	crashes := 0
-	check := func(errorfs.Op) error {
-		crashes++
-		crashed := disk.CrashClone(vfs.CrashCloneCfg{})
-		for _, name := range names {
-			_, before := crashed.Stat("data/" + name)
-			_, after := crashed.Stat("aside/" + name)
-			if before != nil && after != nil {
-				t.Errorf("%s is gone after a crash before operation %d", name, crashes)
-			}
-		}
-		return nil
-	}
-	must(moveFiles(errorfs.Wrap(disk, errorfs.InjectorFunc(check)), names, "data", "aside"))
-	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
-	if left, err := crashed.List("aside"); err != nil || len(left) != len(names) || crashes < 5 {
-		t.Errorf("%v, %v are set aside after %d crashes; want %v", left, err, crashes, names)
-	}
-
-	disk = usedAccounts(t, true)
-	table := ""
-	for _, path := range filesOf(t, disk) {
-		switch {
-		case strings.Contains(path, "marker.manifest"):
-			must(disk.RemoveAll(path))
-		case strings.HasSuffix(path, ".sst"):
-			table = strings.TrimPrefix(path, "accounts/")
-		}
-	}
-	o := quietAccounts(disk)
-	o.AcceptLost = true
-	a, err := OpenAccounts("accounts", o)
-	must(errors.Join(err, a.Close()))
-	crashed = disk.CrashClone(vfs.CrashCloneCfg{})
-	aside := slices.DeleteFunc(listSorted(crashed, ""), func(name string) bool {
-		return !strings.HasPrefix(name, "accounts.lost-")
-	})
-	if len(aside) != 1 || !slices.Contains(listSorted(crashed, aside[0]), table) {
-		t.Errorf("table %q of lost accounts is not in %v after a crash", table, aside)
 	}
 }
 
@@ -129,7 +78,7 @@ func TestNewerPebble(t *testing.T) {
 		t.Error("files of a later Pebble were set aside")
 	}
 
-	move(fmt.Sprintf("%03d", uint64(pebbleFormat)))
+	move(fmt.Sprintf("%03d", uint64(database.Format)))
 	s := openTest(t, fs)
 	defer closeTest(t, s)
 	holds(t, s, one)
@@ -178,7 +127,7 @@ func TestMarketSetAside(t *testing.T) {
 		holds(t, s, newRig(10, 1).commit(t, s, 20, true))
 	}
 
-	f("the MANIFEST", func(fs vfs.FS) { flipBitAt(t, fs, fileWith(fs, "MANIFEST-"), 20, 1) }, true)
+	f("the MANIFEST", func(fs vfs.FS) { disktest.FlipBitAt(t, fs, fileWith(fs, "MANIFEST-"), 20, 1) }, true)
 	f("no MANIFEST", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "MANIFEST-"))) }, true)
 	f("no marker", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "marker.manifest"))) }, true)
 	f("the OPTIONS", func(fs vfs.FS) {
@@ -269,7 +218,7 @@ func TestDamageOfTwoChains(t *testing.T) {
 		fs := vfs.NewMem()
 		_, err := vfs.Clone(source, fs, "", "")
 		must(err)
-		flipBitAt(t, fs, path, at, 1)
+		disktest.FlipBitAt(t, fs, path, at, 1)
 		s = openTest(t, fs)
 		one, two := s.readBeside(appendChainEnd(nil, 1), true), s.readBeside(appendChain(nil, 42161), false)
 		if one == nil || two == nil || s.headerDamage != nil {
@@ -329,7 +278,7 @@ func TestGapBetweenCommits(t *testing.T) {
 		disk := vfs.NewMem()
 		_, err := vfs.Clone(source, disk, "", "")
 		must(err)
-		flipBitAt(t, disk, fileWith(disk, "MANIFEST-"), at, 1)
+		disktest.FlipBitAt(t, disk, fileWith(disk, "MANIFEST-"), at, 1)
 		s := openTest(t, disk)
 		switch d := s.Damaged(1); {
 		case d != nil && strings.Contains(d.Error(), "are missing"):

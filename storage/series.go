@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // The list of series, in the ledger's order: kind, name, the table whose row a
@@ -175,7 +176,7 @@ func openSeries[E any](
 	s *Store, chain market.ChainID, of ledger.Series[E], from, to E, d Direction,
 ) *Series[E] {
 	line := seriesFor(of)
-	it := iterate(s.db, line.appendKey(nil, chain, &from), append(line.appendKey(nil, chain, &to), 0))
+	it := database.Iterate(s.db, line.appendKey(nil, chain, &from), append(line.appendKey(nil, chain, &to), 0))
 	return &Series[E]{s: s, of: line, chain: chain, it: it, direction: d}
 }
 

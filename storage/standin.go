@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // A table that is missing, or not as long as the MANIFEST says, keeps Pebble from
@@ -125,19 +126,19 @@ func (s *Store) addStandIn(aside, number, what string, size int64) error {
 		s.opts.Logger.Error("a table of the store is damaged; the chains with keys in it are built again",
 			"store", s.dir, "file", t.name(), "error", what)
 	}
-	return syncDir(s.fs, s.dir)
+	return database.SyncDir(s.fs, s.dir)
 }
 
 // keepAside gives what there is of a table a second name in another directory.
 func (s *Store) keepAside(aside, table string) error {
-	if err := makeAside(s.fs, aside); err != nil {
+	if err := database.MakeDir(s.fs, aside); err != nil {
 		return err
 	}
 	err := vfs.LinkOrCopy(s.fs, s.fs.PathJoin(s.dir, table), s.fs.PathJoin(aside, table))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(s.fs, aside)
+	return database.SyncDir(s.fs, aside)
 }
 
 // writeStandIn writes a stand-in that begins with what there is of the table.
@@ -198,7 +199,7 @@ func (s *Store) noteStandIns() error {
 func (s *Store) noteStandIn(table *pebble.SSTableInfo) {
 	for i := range s.standIns {
 		if t := &s.standIns[i]; uint64(table.BackingSSTNum) == t.number {
-			s.damages.files = append(s.damages.files, &TableDamage{
+			s.damages.files = append(s.damages.files, &database.TableDamage{
 				File:  s.fs.PathJoin(s.dir, t.name()),
 				Lower: table.Smallest.UserKey, Upper: table.Largest.UserKey, What: t.what,
 			})
@@ -221,7 +222,7 @@ func (s *Store) listStandIns(chains []market.ChainID) (findings []string) {
 		}
 
 		touched := slices.DeleteFunc(slices.Clone(chains), func(chain market.ChainID) bool {
-			return !file.touches(chain)
+			return !touches(file, chain)
 		})
 		wayOut := "no chain has keys there; a node goes on without it when it starts"
 		if len(touched) > 0 {
@@ -233,8 +234,8 @@ func (s *Store) listStandIns(chains []market.ChainID) (findings []string) {
 	return findings
 }
 
-// touches reports whether the range has keys of a chain.
-func (t *TableDamage) touches(chain market.ChainID) bool {
+// touches reports whether the range of a damaged table has keys of a chain.
+func touches(t *database.TableDamage, chain market.ChainID) bool {
 	return bytes.Compare(t.Lower, appendChainEnd(nil, chain)) < 0 &&
 		bytes.Compare(t.Upper, appendChain(nil, chain)) >= 0
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
+	"tidemark/storage/disktest"
 )
 
 // tablesOf returns the table files of a store by the chains with keys in them.
@@ -35,25 +37,6 @@ func tablesOf(t *testing.T, s *Store, chains ...market.ChainID) map[string][]mar
 		}
 	}
 	return tables
-}
-
-// resize cuts a file, or adds zeros to it; to -1 removes it.
-func resize(t *testing.T, fs vfs.FS, path string, to int64) {
-	t.Helper()
-	f, err := fs.Open(path)
-	must(err)
-	content, err := io.ReadAll(f)
-	must(errors.Join(err, f.Close()))
-	must(fs.Remove(path))
-	if to < 0 {
-		return
-	}
-
-	content = append(content, make([]byte, max(0, to-int64(len(content))))...)
-	w, err := fs.Create(path, vfs.WriteCategoryUnspecified)
-	must(err)
-	_, err = w.Write(content[:to])
-	must(errors.Join(err, w.Close()))
 }
 
 // splitMarket is a closed store of two chains, each with tables of its own. A compaction
@@ -124,7 +107,7 @@ func TestMissingTable(t *testing.T) {
 				must(err)
 				info, err := disk.Stat("data/" + name)
 				must(err)
-				resize(t, disk, "data/"+name, size(info.Size()))
+				disktest.Resize(t, disk, "data/"+name, size(info.Size()))
 
 				last := map[market.ChainID]*snapshot{1: one, 42161: two}
 				if harmless {
@@ -146,7 +129,7 @@ func TestMissingTable(t *testing.T) {
 	f("cut in half", func(n int64) int64 { return n / 2 }, false)
 	f("without its last byte", func(n int64) int64 { return n - 1 }, false)
 	f("longer", func(n int64) int64 { return n + 100 }, true)
-	figure(t, "%d tables missing, cut or too long: %d with keys of one chain, %d of two; only those chains are "+
+	disktest.Figure(t, "%d tables missing, cut or too long: %d with keys of one chain, %d of two; only those chains are "+
 		"built again", all, alone, both)
 	if alone == 0 || both == 0 {
 		t.Errorf("%d tables of one chain and %d of two; want some of both", alone, both)
@@ -206,7 +189,7 @@ func checkStandIn(
 // chains in its range, and the disk stays as it is.
 func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainID) {
 	t.Helper()
-	before := listSorted(fs, "data")
+	before := disktest.List(t, fs, "data")
 	s := openToRead(t, fs)
 	chains, err := s.Chains()
 	must(err)
@@ -214,7 +197,7 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 	text := strings.Join(findings, "\n")
 	closeTest(t, s)
 
-	if after := listSorted(fs, "data"); !slices.Equal(after, before) {
+	if after := disktest.List(t, fs, "data"); !slices.Equal(after, before) {
 		t.Errorf("%s: the check leaves %v; before there was %v", name, after, before)
 	}
 	if len(findings) != 1 {
@@ -235,7 +218,7 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 func TestStandInsThatTouchNothing(t *testing.T) {
 	s := &Store{dir: "data", fs: vfs.NewMem(), damages: newDamages(), standIns: []standIn{{5, "it is missing"}}}
 	file := func(name string, lower, upper []byte, what string) {
-		s.damages.files = append(s.damages.files, &TableDamage{File: name, Lower: lower, Upper: upper, What: what})
+		s.damages.files = append(s.damages.files, &database.TableDamage{File: name, Lower: lower, Upper: upper, What: what})
 	}
 	file("data/000005.sst", []byte{0, 1}, []byte{0, 2}, "it is missing")
 	file("data/000005.sst", appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
@@ -253,20 +236,13 @@ func TestStandInsThatTouchNothing(t *testing.T) {
 	}
 }
 
-func listSorted(fs vfs.FS, dir string) []string {
-	names, err := fs.List(dir)
-	must(err)
-	slices.Sort(names)
-	return names
-}
-
 // TestCheckMissingTable checks a store without one of its tables: the finding of the file
 // comes first, then those of what was in it.
 func TestCheckMissingTable(t *testing.T) {
 	fs, s := lifeStore(t)
 	closeTest(t, s)
 	tables := slices.Sorted(maps.Keys(closedTables(t, fs)))
-	resize(t, fs, "data/"+tables[0], -1)
+	disktest.Resize(t, fs, "data/"+tables[0], -1)
 
 	s = openToRead(t, fs)
 	defer closeTest(t, s)
@@ -293,12 +269,12 @@ func TestMissingTables(t *testing.T) {
 	fs, _, _ := splitMarket(t)
 	cut := slices.Sorted(maps.Keys(closedTables(t, fs)))
 	for _, name := range cut {
-		resize(t, fs, "data/"+name, 10)
+		disktest.Resize(t, fs, "data/"+name, 10)
 	}
 
 	// How many tables there are depends on when Pebble compacted.
 	missing := cut[len(cut)-1]
-	resize(t, fs, "data/"+missing, -1)
+	disktest.Resize(t, fs, "data/"+missing, -1)
 	cut = cut[:len(cut)-1]
 
 	s := openTest(t, fs)
@@ -320,7 +296,7 @@ func TestMissingTables(t *testing.T) {
 func TestStandInThatCannotBeMade(t *testing.T) {
 	disk, _, _ := splitMarket(t)
 	name := slices.Sorted(maps.Keys(closedTables(t, disk)))[0]
-	resize(t, disk, "data/"+name, 10)
+	disktest.Resize(t, disk, "data/"+name, 10)
 	broken := errors.New("broken")
 
 	for _, kind := range []errorfs.OpKind{errorfs.OpOpen, errorfs.OpFileRead} {
@@ -346,7 +322,7 @@ func TestStandInOnAFullDisk(t *testing.T) {
 			disk := vfs.NewMem()
 			_, err := vfs.Clone(whole, disk, "", "")
 			must(err)
-			resize(t, disk, "data/"+name, 10)
+			disktest.Resize(t, disk, "data/"+name, 10)
 
 			full := errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == kind && strings.HasSuffix(op.Path, ".dbtmp") {
@@ -400,7 +376,7 @@ func TestStandInFile(t *testing.T) {
 		disk := &openFiles{FS: vfs.NewMem()}
 		s := &Store{fs: disk}
 		if there {
-			must(replaceFile(disk, "table", []byte(table)))
+			must(database.ReplaceFile(disk, "table", []byte(table)))
 		}
 		must(s.writeStandIn("table", "stand-in", int64(size)))
 		if disk.open != 0 {
@@ -438,7 +414,7 @@ func TestKeptAside(t *testing.T) {
 		disk := vfs.NewMem()
 		must(disk.MkdirAll("data", 0o700))
 		if there {
-			must(replaceFile(disk, "data/1.sst", []byte("abc")))
+			must(database.ReplaceFile(disk, "data/1.sst", []byte("abc")))
 		}
 		s := &Store{dir: "data", fs: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if fails && op.Kind == errorfs.OpFileSync && op.Path == "aside" {

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/rankings/field"
 	"tidemark/rankings/market"
+	"tidemark/storage/database"
 )
 
 // Store is the market data of a node. Its methods may be called from any
@@ -40,7 +41,7 @@ type Store struct {
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
 	standIns  []standIn                    // made by Open
-	opening   opening                      // of db
+	opening   database.Opening             // of db
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
@@ -59,7 +60,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 	}
 
-	lock, err := lockDir(dir, opts.fs, opts.ReadOnly)
+	lock, err := database.Lock(dir, opts.fs, opts.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +93,13 @@ func (s *Store) openDatabase() error {
 		return err
 	}
 	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
-	s.opening.begin()
+	s.opening.Begin()
 	db, err := pebble.Open(s.dir, s.databaseOptions(s.room.cache))
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
-	s.opening.done.Store(true)
+	s.opening.End()
 	s.db = db
 	s.room.adjust(db) // to read the log again takes memtables
 	if err = s.openHeader(); err == nil {
@@ -122,7 +123,7 @@ func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
 	p.Lock = s.lock
 	p.Comparer = s.order.comparer()
 	p.EventListener = s.listener(s.opts.Logger)
-	if s.fs == systemFS {
+	if s.fs == database.SystemFS {
 		p.WithFSDefaults() // detects a disk that hangs
 	}
 	return p
@@ -187,14 +188,6 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 	return dst, true, closer.Close()
 }
 
-// iterate returns an iterator over the keys from lower up to upper; nil is no bound.
-// Making one reads nothing, so it fails only in a database that is closed.
-func iterate(from pebble.Reader, lower, upper []byte) *pebble.Iterator {
-	it, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	must(err)
-	return it
-}
-
 // readHead returns the head record of a chain; ok is false before the first cut.
 func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	h = noHead()
@@ -213,7 +206,7 @@ func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 // Chains returns the chains that have a cut, ascending. Where damage keeps it from
 // reading the keys, it returns those whose commits are known.
 func (s *Store) Chains() ([]market.ChainID, error) {
-	it := iterate(s.db, []byte{1}, []byte{9})
+	it := database.Iterate(s.db, []byte{1}, []byte{9})
 
 	var chains []market.ChainID
 	for ok := it.First(); ok; {

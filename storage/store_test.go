@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark/storage/database"
+
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -48,7 +50,7 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 	}
 
 	_, err = Open(dir, testOptions(nil))
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, database.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("the second open gave %v", err)
 	}
 
@@ -61,31 +63,6 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 
 	closeTest(t, s)
 }
-
-// TestLockRefused checks that a directory that this process may not enter is not taken for
-// one that another has open.
-func TestLockRefused(t *testing.T) {
-	f := func(err error, locked bool) {
-		t.Helper()
-		_, got := lockDir("x", refusingFS{vfs.NewMem(), err}, false)
-		if errors.Is(got, ErrLocked) != locked || !locked && !errors.Is(got, err) {
-			t.Errorf("%v: %v; want it taken for locked: %t", err, got, locked)
-		}
-	}
-
-	f(syscall.EAGAIN, true)
-	f(syscall.EACCES, true) // of fcntl on some systems
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EACCES}, false)
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EROFS}, false)
-}
-
-// refusingFS locks nothing.
-type refusingFS struct {
-	vfs.FS
-	err error
-}
-
-func (f refusingFS) Lock(string) (io.Closer, error) { return nil, f.err }
 
 func hold(dir string) {
 	s, err := Open(dir, testOptions(nil))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"tidemark/storage/database"
 )
 
 // Compact rewrites the whole store, so that no compaction is left to do.
@@ -24,7 +26,7 @@ func (s *Store) Compact() error {
 // ReadAll reads every record once, in key order, without decoding it. It is the
 // lower bound for the time that loading everything takes.
 func (s *Store) ReadAll() (records, bytes int64, err error) {
-	it := iterate(s.db, nil, nil)
+	it := database.Iterate(s.db, nil, nil)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {

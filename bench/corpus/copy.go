@@ -14,6 +14,7 @@ import (
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // Where a data directory has the chains and the accounts.
@@ -87,9 +88,9 @@ type Grant struct {
 }
 
 // withAccounts opens the accounts of a data directory that no node uses.
-func withAccounts(data string, f func(*storage.Accounts) error) error {
-	store, err := storage.OpenAccounts(filepath.Join(data, accountsDir),
-		storage.AccountsOptions{Logger: quiet})
+func withAccounts(data string, f func(*accountstore.Store) error) error {
+	store, err := accountstore.Open(filepath.Join(data, accountsDir),
+		accountstore.Options{Logger: quiet})
 	if err != nil {
 		return err
 	}
@@ -99,13 +100,13 @@ func withAccounts(data string, f func(*storage.Accounts) error) error {
 // AddKeys makes the first accounts in a data directory, and returns the keys of each grant.
 func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
 	random, now := bufio.NewReader(rand.Reader), time.Now().UnixMilli()
-	var owners []storage.AccountRecord
-	var keys []storage.KeyRecord
+	var owners []accountstore.AccountRecord
+	var keys []accountstore.KeyRecord
 
 	for _, g := range grants {
 		before := len(owners) // ids ascend over all grants
 		for i := range g.Accounts {
-			owners = append(owners, storage.AccountRecord{
+			owners = append(owners, accountstore.AccountRecord{
 				ID: uint64(before + i + 1), Name: fmt.Sprintf("%s-%d", g.Plan, i+1), Plan: g.Plan, CreatedAt: now,
 			})
 		}
@@ -114,19 +115,19 @@ func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
 			if texts[i], err = accounts.NewKey(random, accounts.Server); err != nil {
 				return nil, err
 			}
-			keys = append(keys, storage.KeyRecord{
+			keys = append(keys, accountstore.KeyRecord{
 				ID: uint64(len(keys) + 1), Account: owners[before+i%g.Accounts].ID, CreatedAt: now,
 				Hash: accounts.HashKey([]byte(texts[i])), Prefix: texts[i][:accounts.PrefixLen],
 			})
 		}
 		issued = append(issued, texts)
 	}
-	return issued, withAccounts(data, func(store *storage.Accounts) error { return store.Put(owners, keys) })
+	return issued, withAccounts(data, func(store *accountstore.Store) error { return store.Put(owners, keys) })
 }
 
 // Billed sums what the accounts of a stopped node were charged, since a time.
 func Billed(data string, since time.Time) (units int64, err error) {
-	err = withAccounts(data, func(store *storage.Accounts) error {
+	err = withAccounts(data, func(store *accountstore.Store) error {
 		last := accounts.MonthAt(time.Now().UnixNano())
 
 		for m := accounts.MonthAt(since.UnixNano()); m <= last; m++ {

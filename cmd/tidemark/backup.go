@@ -13,6 +13,7 @@ import (
 	"tidemark/actors"
 	"tidemark/edge/admin"
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -48,7 +49,7 @@ type control struct {
 	*actors.Node
 	data     string
 	market   *storage.Store
-	accounts *storage.Accounts
+	accounts *accountstore.Store
 	log      *slog.Logger
 }
 
@@ -166,7 +167,7 @@ func (c *RestoreCmd) removeCopy() error {
 // proveAccounts takes what the checkpoint has of accounts as all there is:
 // whatever came after it is given up by restoring it.
 func (c *RestoreCmd) proveAccounts() error {
-	store, err := storage.OpenAccounts(filepath.Join(c.Data, accountsDir), storage.AccountsOptions{
+	store, err := accountstore.Open(filepath.Join(c.Data, accountsDir), accountstore.Options{
 		AcceptLost: true, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
 )
 
 // Where in the data directory things stand.
@@ -100,8 +101,8 @@ func checkMarket(dir string) (findings []string, err error) {
 }
 
 func checkAccounts(dir string) (findings []string, err error) {
-	store, err := storage.OpenAccounts(filepath.Join(dir, accountsDir),
-		storage.AccountsOptions{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	store, err := accountstore.Open(filepath.Join(dir, accountsDir),
+		accountstore.Options{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		findings, err = store.Check()
 		err = errors.Join(err, store.Close())

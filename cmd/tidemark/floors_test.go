@@ -16,12 +16,13 @@ const module = "tidemark/"
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
 	{
-		"rankings/ahead", "rankings/clmath", "rankings/block", "rankings/texts", "storage/pace", "bench/report",
+		"rankings/ahead", "rankings/clmath", "rankings/block", "rankings/texts", "storage/pace",
+		"storage/database", "storage/disktest", "bench/report",
 		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
 	{"rankings/market", "storage/accounts", "edge/ui", "bench/process", "bench/mutants"},
-	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "actors/cluster/natstest", "bench/load", "bench/balancer"},
+	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "storage/accountstore", "actors/feed", "actors/feed/endpoint", "actors/cluster/natstest", "bench/load", "bench/balancer"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
@@ -35,7 +36,7 @@ var floors = [][]string{
 // owners names the only packages that may import a heavy dependency.
 var owners = map[string][]string{
 	"github.com/anthdm/hollywood":      {"actors"},
-	"github.com/cockroachdb/pebble":    {"storage"},
+	"github.com/cockroachdb/pebble":    {"storage", "storage/accountstore", "storage/database", "storage/disktest"},
 	"github.com/dgraph-io/ristretto":   {"edge/pages"},
 	"github.com/valyala/fasthttp":      {"edge", "edge/gate", "bench/load", "bench/balancer", "bench/peers"},
 	"github.com/ethereum/go-ethereum":  {"actors/feed/endpoint", "bench/oracle/backfill"},

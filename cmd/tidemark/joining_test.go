@@ -17,6 +17,7 @@ import (
 	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -153,7 +154,7 @@ func TestAccountsOfACluster(t *testing.T) {
 	}
 	owning := func(account string) func(*node) {
 		return func(n *node) {
-			books, err := storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{Logger: n.log})
+			books, err := accountstore.Open(n.dataPath(accountsDir), accountstore.Options{Logger: n.log})
 			if err != nil {
 				t.Fatal(err)
 			}

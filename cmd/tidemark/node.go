@@ -25,6 +25,7 @@ import (
 	"tidemark/rankings/value"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/pace"
 	"tidemark/storage/registry"
 )
@@ -44,7 +45,7 @@ type node struct {
 	// unreached is why this node was started without the others; nil: it was not.
 	unreached *cluster.Unreached
 	store     *storage.Store
-	books     *storage.Accounts
+	books     *accountstore.Store
 	registry  *registry.Registry
 	chains    *actors.Node
 	answers   map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
@@ -107,7 +108,7 @@ func (n *node) openStores(ctx context.Context) error {
 			"what other nodes of this cluster have replaces it", "data", n.Data)
 	}
 
-	n.books, err = storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{
+	n.books, err = accountstore.Open(n.dataPath(accountsDir), accountstore.Options{
 		AcceptLost: n.acceptLost, Logger: n.log,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -34,7 +35,7 @@ func emptyNode(t *testing.T) *node {
 func nodeWithAccounts(t *testing.T) *node {
 	t.Helper()
 	n := emptyNode(t)
-	books, err := storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{Logger: n.log})
+	books, err := accountstore.Open(n.dataPath(accountsDir), accountstore.Options{Logger: n.log})
 	if err != nil {
 		t.Fatal(err)
 	}

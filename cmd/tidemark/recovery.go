@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
+	"tidemark/storage/database"
 )
 
 // lastBackupFile notes in the data directory where the last backup was written,
@@ -55,7 +57,7 @@ func adviseMarket(data string, err error) error {
 			"the chains are indexed anew, and accounts, keys and usage stay",
 			err, filepath.Join(data, marketDir))
 
-	case errors.Is(err, storage.ErrDamaged), storage.FindTableDamage(err) != nil:
+	case errors.Is(err, storage.ErrDamaged), database.FindTableDamage(err) != nil:
 		return fmt.Errorf("%w; when a node starts, it moves the damaged files to %s.damaged and builds "+
 			"the chains again from their feeds; or %s", err, filepath.Join(data, marketDir), restoreAdvice(data))
 	}
@@ -65,8 +67,8 @@ func adviseMarket(data string, err error) error {
 // adviseAccounts adds the way out to an error of the accounts' store that an
 // operator has to decide on; every other error is returned as it is.
 func adviseAccounts(data string, err error) error {
-	var lost *storage.AccountsLost
-	var damage *storage.AccountsDamage
+	var lost *accountstore.Lost
+	var damage *accountstore.Damage
 	switch {
 	case errors.As(err, &lost):
 		return fmt.Errorf("%w; %s; or accept the loss with `tidemark serve --accept-lost-accounts`",

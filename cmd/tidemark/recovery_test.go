@@ -13,6 +13,7 @@ import (
 
 	"tidemark/edge/consistency"
 	"tidemark/storage"
+	"tidemark/storage/accountstore"
 )
 
 // A backup that is complete is kept, also where the data directory has no room for the note
@@ -25,7 +26,7 @@ func TestBackupWithoutNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer chains.Close()
-	books, err := storage.OpenAccounts(filepath.Join(data, accountsDir), storage.AccountsOptions{Logger: quiet})
+	books, err := accountstore.Open(filepath.Join(data, accountsDir), accountstore.Options{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +95,9 @@ func TestDamageAdvice(t *testing.T) {
 	f(adviseMarket("data", format), format, "start the build that wrote it, or move data/"+marketDir+" away")
 	damaged := fmt.Errorf("bad: %w", storage.ErrDamaged)
 	f(adviseMarket("data", damaged), damaged, "it moves the damaged files to data/"+marketDir+".damaged", "restore a backup")
-	var lost error = new(storage.AccountsLost)
+	var lost error = new(accountstore.Lost)
 	f(adviseAccounts("data", lost), lost, "restore a backup", "tidemark serve --accept-lost-accounts")
-	var broken error = &storage.AccountsDamage{Err: other}
+	var broken error = &accountstore.Damage{Err: other}
 	f(adviseAccounts("data", broken), broken, "restore a backup", "move data/"+accountsDir+" away", "--accept-lost-accounts")
 }
 
@@ -108,11 +109,11 @@ func TestCheckFindsAccounts(t *testing.T) {
 		t.Errorf("without accounts there are the findings %q, %v; want an error", findings, err)
 	}
 
-	store, err := storage.OpenAccounts(filepath.Join(data, accountsDir), storage.AccountsOptions{})
+	store, err := accountstore.Open(filepath.Join(data, accountsDir), accountstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.Put([]storage.AccountRecord{{ID: 1, Name: "twin"}, {ID: 2, Name: "twin"}}, nil)
+	err = store.Put([]accountstore.AccountRecord{{ID: 1, Name: "twin"}, {ID: 2, Name: "twin"}}, nil)
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"tidemark/storage"
+	"tidemark/storage/database"
 	"tidemark/storage/pace"
 )
 
@@ -65,7 +65,7 @@ func (c *ServeCmd) load() (*loaded, error) {
 
 // serve runs a node with a configuration, which it loads again on every hangup.
 func (l *loaded) serve(reload hangups) (err error) {
-	if !storage.SyncsAside() { // a sync would hold the only processor
+	if !database.SyncsAside() { // a sync would hold the only processor
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	}
 	stop := make(chan os.Signal, 2)

@@ -13,6 +13,7 @@ import (
 	"tidemark/edge/telemetry"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 const settingsGuide = "../../edge/docs/settings.md"
@@ -35,7 +36,7 @@ func TestSettingsGuide(t *testing.T) {
 		{"`[[plans]]` tables", keyRows(t, "plans.", reflect.ValueOf(&accounts.Plan{}).Elem())},
 		{"| metric | type | labels | meaning |", metricRows()},
 		{"| data | format | reads from |", fmt.Sprintf("| market data | %d | %d |\n| accounts | %d | %d |\n",
-			storage.Format, storage.OldestFormat, storage.AccountsFormat, storage.OldestAccountsFormat)},
+			storage.Format, storage.OldestFormat, accountstore.Format, accountstore.OldestFormat)},
 	} {
 		guide = replaceRows(t, guide, table.head, table.body)
 	}

@@ -19,8 +19,8 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/market"
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -61,7 +61,7 @@ func newServer(t *testing.T, control *testControl) *Server {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 
-	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+	store, err := accountstore.Open("accounts", accountstore.Options{
 		FS: vfs.NewMem(), Logger: quiet, Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {

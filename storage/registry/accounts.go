@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // accountName matches allowed names. They are shown in paths and tables.
@@ -35,7 +35,7 @@ func (r *Registry) createAccount(name, plan string) (*account, error) {
 }
 
 // newAccount checks a request for an account and returns its record.
-func (r *Registry) newAccount(name, plan string) (record storage.AccountRecord, err error) {
+func (r *Registry) newAccount(name, plan string) (record accountstore.AccountRecord, err error) {
 	if !accountName.MatchString(name) {
 		return record, refuse(Invalid, "bad account name %q; it is 1 to 64 of a-z 0-9 . _ -, "+
 			"and starts with a letter or digit", name)
@@ -51,7 +51,7 @@ func (r *Registry) newAccount(name, plan string) (record storage.AccountRecord, 
 	if n := len(r.ordered); n > 0 {
 		id = r.ordered[n-1].record.ID + 1
 	}
-	return storage.AccountRecord{ID: id, Name: name, Plan: plan, CreatedAt: nowMs()}, nil
+	return accountstore.AccountRecord{ID: id, Name: name, Plan: plan, CreatedAt: nowMs()}, nil
 }
 
 // Suspend refuses every later request of an account.
@@ -61,7 +61,7 @@ func (r *Registry) Suspend(name string) (AccountView, error) { return r.setSuspe
 func (r *Registry) Resume(name string) (AccountView, error) { return r.setSuspended(name, false) }
 
 func (r *Registry) setSuspended(name string, suspended bool) (AccountView, error) {
-	return r.changeAccount(name, func(_ *account, record *storage.AccountRecord) error {
+	return r.changeAccount(name, func(_ *account, record *accountstore.AccountRecord) error {
 		record.Suspended = suspended
 		return nil
 	})
@@ -69,7 +69,7 @@ func (r *Registry) setSuspended(name string, suspended bool) (AccountView, error
 
 // SetPlan moves an account to another plan. The units used this month still count.
 func (r *Registry) SetPlan(name, plan string) (AccountView, error) {
-	return r.changeAccount(name, func(at *account, record *storage.AccountRecord) error {
+	return r.changeAccount(name, func(at *account, record *accountstore.AccountRecord) error {
 		p, err := accounts.FindPlan(r.plans, plan)
 		if err != nil {
 			return refuse(Invalid, "%v", err)
@@ -100,7 +100,7 @@ func (r *Registry) checkFits(at *account, p *accounts.Plan) error {
 }
 
 // changeAccount writes an account's edited record and applies it.
-func (r *Registry) changeAccount(name string, edit func(*account, *storage.AccountRecord) error,
+func (r *Registry) changeAccount(name string, edit func(*account, *accountstore.AccountRecord) error,
 ) (AccountView, error) {
 	return inOrder(r, func() (AccountView, error) {
 		at, err := r.findAccount(name)
@@ -114,7 +114,7 @@ func (r *Registry) changeAccount(name string, edit func(*account, *storage.Accou
 	})
 }
 
-func (r *Registry) editRecord(at *account, edit func(*account, *storage.AccountRecord) error) error {
+func (r *Registry) editRecord(at *account, edit func(*account, *accountstore.AccountRecord) error) error {
 	record := at.record
 	if err := edit(at, &record); err != nil || record == at.record {
 		return err
@@ -128,7 +128,7 @@ func (r *Registry) editRecord(at *account, edit func(*account, *storage.AccountR
 
 // replaceRecord applies an account's new record to the book. Origins are listed only
 // while the account is active. They change before the new terms apply.
-func (r *Registry) replaceRecord(at *account, record *storage.AccountRecord) {
+func (r *Registry) replaceRecord(at *account, record *accountstore.AccountRecord) {
 	if record.Suspended != at.record.Suspended {
 		r.listOrigins(at, record.Suspended)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // Joined says what a node found when it joined the others.
@@ -33,7 +33,7 @@ const (
 // has. Every later one takes those of the cluster. If it has others, the whole store is
 // copied first, because numbers of accounts may mean others now, and then begun anew.
 func OpenShared(
-	store *storage.Accounts, plans []accounts.Plan, start time.Time, with Sharing,
+	store *accountstore.Store, plans []accounts.Plan, start time.Time, with Sharing,
 ) (r *Registry, j Joined, err error) {
 	content, err := store.Load(accounts.MonthAt(start.UnixNano()))
 	if err != nil {
@@ -68,7 +68,7 @@ func OpenShared(
 // OpenKept is OpenShared for a node that cannot ask the others: it has the accounts that it
 // had last, and nothing can be changed. Apply brings it up to date.
 func OpenKept(
-	store *storage.Accounts, plans []accounts.Plan, start time.Time, with Sharing,
+	store *accountstore.Store, plans []accounts.Plan, start time.Time, with Sharing,
 ) (*Registry, error) {
 	r, err := Open(store, plans, start)
 	if err == nil {
@@ -90,7 +90,7 @@ func findPlans(changes []Change) []accounts.Plan {
 
 // openTaken opens the store of a node with the accounts of the cluster.
 func openTaken(
-	store *storage.Accounts, content *storage.AccountsContent, changes []Change,
+	store *accountstore.Store, content *accountstore.Content, changes []Change,
 	plans []accounts.Plan, start time.Time, with Sharing, j Joined,
 ) (*Registry, Joined, error) {
 	if j.Apart = apartFrom(changes, content); len(j.Apart) > 0 {
@@ -98,7 +98,7 @@ func openTaken(
 		if err := errors.Join(store.Checkpoint(j.Copy), store.Clear()); err != nil {
 			return nil, j, fmt.Errorf("cannot set the accounts apart that the cluster does not have: %w", err)
 		}
-		content = new(storage.AccountsContent)
+		content = new(accountstore.Content)
 	}
 
 	// The accounts are brought up to date first: one may have a plan that is gone. Its keys
@@ -115,7 +115,7 @@ func openTaken(
 }
 
 // putNewer writes the accounts that the cluster has changed to the store.
-func putNewer(store *storage.Accounts, content *storage.AccountsContent, changes []Change) error {
+func putNewer(store *accountstore.Store, content *accountstore.Content, changes []Change) error {
 	return putChanges(store, slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return c.Account == nil || slices.Contains(content.Accounts, *c.Account)
 	}))
@@ -124,7 +124,7 @@ func putNewer(store *storage.Accounts, content *storage.AccountsContent, changes
 // found shares what a node has as the first. parts are what an earlier attempt has
 // shared.
 func found(
-	store *storage.Accounts, plans []accounts.Plan, start time.Time, with Sharing, parts []Change,
+	store *accountstore.Store, plans []accounts.Plan, start time.Time, with Sharing, parts []Change,
 ) (*Registry, error) {
 	r, err := Open(store, plans, start)
 	if err != nil {
@@ -167,21 +167,21 @@ func (r *Registry) share(with Sharing) {
 
 // sameAccount reports whether two records are of one account. Names are never reused
 // within a millisecond.
-func sameAccount(a, b *storage.AccountRecord) bool {
+func sameAccount(a, b *accountstore.AccountRecord) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.CreatedAt == b.CreatedAt
 }
 
 // isPartOf reports whether a node has everything that was shared.
-func isPartOf(changes []Change, content *storage.AccountsContent) bool {
+func isPartOf(changes []Change, content *accountstore.Content) bool {
 	for i := range changes {
 		c, has := &changes[i], false
 		switch {
 		case c.Account != nil:
-			has = slices.ContainsFunc(content.Accounts, func(a storage.AccountRecord) bool {
+			has = slices.ContainsFunc(content.Accounts, func(a accountstore.AccountRecord) bool {
 				return sameAccount(&a, c.Account)
 			})
 		case c.Key != nil:
-			has = slices.ContainsFunc(content.Keys, func(k storage.KeyRecord) bool {
+			has = slices.ContainsFunc(content.Keys, func(k accountstore.KeyRecord) bool {
 				return k.Hash == c.Key.Hash
 			})
 		}
@@ -194,8 +194,8 @@ func isPartOf(changes []Change, content *storage.AccountsContent) bool {
 }
 
 // apartFrom names the accounts and keys of a node that the cluster does not have.
-func apartFrom(changes []Change, content *storage.AccountsContent) (names []string) {
-	records, keys := map[uint64]*storage.AccountRecord{}, map[uint64]*storage.KeyRecord{}
+func apartFrom(changes []Change, content *accountstore.Content) (names []string) {
+	records, keys := map[uint64]*accountstore.AccountRecord{}, map[uint64]*accountstore.KeyRecord{}
 	for i := range changes {
 		switch c := &changes[i]; {
 		case c.Account != nil:

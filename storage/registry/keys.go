@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // KeyRequest is a request for a new key.
@@ -121,16 +121,16 @@ func parseOrigins(kind accounts.Kind, origins []string) ([]string, error) {
 
 // generateKey makes a key and its record. The request must have been checked.
 func (r *Registry) generateKey(account uint64, kind accounts.Kind, label string, origins []string,
-) (key string, record storage.KeyRecord) {
+) (key string, record accountstore.KeyRecord) {
 	key, _ = accounts.NewKey(rand.Reader, kind) // the system's random numbers never fail
-	return key, storage.KeyRecord{
+	return key, accountstore.KeyRecord{
 		ID: r.lastKey + 1, Account: account, Hash: accounts.HashKey([]byte(key)), Kind: kind,
 		Origins: origins, Prefix: key[:accounts.PrefixLen], Label: label, CreatedAt: nowMs(),
 	}
 }
 
 // addKey puts a key into the registry and the book.
-func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key {
+func (r *Registry) addKey(at *account, record *accountstore.KeyRecord) *accounts.Key {
 	number := r.book.Add(&accounts.Issued{
 		ID: record.ID, Hash: record.Hash, Cell: at.cell, Kind: record.Kind,
 		Origins: record.Origins, Prefix: accounts.PrefixOf(record.Prefix), Label: record.Label,
@@ -219,8 +219,8 @@ func (r *Registry) revoke(k *accounts.Key, at int64) {
 	r.accounts[k.Cell.Name].active--
 }
 
-func recordOf(k *accounts.Key, revokedAt int64) storage.KeyRecord {
-	return storage.KeyRecord{
+func recordOf(k *accounts.Key, revokedAt int64) accountstore.KeyRecord {
+	return accountstore.KeyRecord{
 		ID: k.ID, Account: k.Cell.ID, Hash: k.Hash, Kind: k.Kind, Origins: k.Origins,
 		Prefix: k.Prefix.String(), Label: k.Label, CreatedAt: k.CreatedAt, RevokedAt: revokedAt,
 	}

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // Registry holds every account and key of a node, in the store and in the book.
 type Registry struct {
-	store  *storage.Accounts
+	store  *accountstore.Store
 	plans  []accounts.Plan
 	book   *accounts.Book
 	clock  accounts.Clock
@@ -31,7 +31,7 @@ type Registry struct {
 
 // account is an account with its keys.
 type account struct {
-	record storage.AccountRecord
+	record accountstore.AccountRecord
 	cell   *accounts.Cell
 	keys   []uint32 // numbers of the book, by id; revoked ones too
 	active int64    // keys that are not revoked
@@ -60,7 +60,7 @@ func refuse(kind Kind, format string, args ...any) error {
 
 // Open reads the accounts into a new book. start must have a monotonic reading: the
 // quota clock counts from it.
-func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Registry, error) {
+func Open(store *accountstore.Store, plans []accounts.Plan, start time.Time) (*Registry, error) {
 	r := &Registry{
 		store: store, clock: accounts.NewClock(start),
 		accounts: map[string]*account{}, keys: map[uint64]uint32{},
@@ -119,7 +119,7 @@ func (r *Registry) replacePlans(plans []accounts.Plan) error {
 }
 
 // checkPlan returns an error if the plan of an account is not among plans.
-func checkPlan(plans []accounts.Plan, a *storage.AccountRecord) error {
+func checkPlan(plans []accounts.Plan, a *accountstore.AccountRecord) error {
 	if _, err := accounts.FindPlan(plans, a.Plan); err != nil {
 		return fmt.Errorf("account %s: %w; add the plan to the configuration, or move the "+
 			"account to another plan first", a.Name, err)
@@ -128,7 +128,7 @@ func checkPlan(plans []accounts.Plan, a *storage.AccountRecord) error {
 }
 
 // fillBook puts the content of the store into the book.
-func (r *Registry) fillBook(c *storage.AccountsContent) error {
+func (r *Registry) fillBook(c *accountstore.Content) error {
 	byID := map[uint64]*account{}
 	for _, record := range c.Accounts {
 		if err := checkPlan(r.plans, &record); err != nil {
@@ -164,7 +164,7 @@ func (r *Registry) Clock() accounts.Clock { return r.clock }
 func (r *Registry) Turner() *accounts.Turner { return r.turner }
 
 // addAccount puts an account into the registry.
-func (r *Registry) addAccount(record storage.AccountRecord) *account {
+func (r *Registry) addAccount(record accountstore.AccountRecord) *account {
 	at := &account{
 		record: record,
 		cell: accounts.NewCell(record.ID, record.Name, record.CreatedAt,

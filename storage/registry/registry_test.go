@@ -11,8 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 var testStart = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
@@ -23,9 +23,9 @@ func openRegistry(t *testing.T, fs *vfs.MemFS, plans []accounts.Plan) (*Registry
 	return Open(openStore(t, fs), plans, testStart)
 }
 
-func openStore(t *testing.T, fs *vfs.MemFS) *storage.Accounts {
+func openStore(t *testing.T, fs *vfs.MemFS) *accountstore.Store {
 	t.Helper()
-	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+	store, err := accountstore.Open("accounts", accountstore.Options{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // Change is a record as one of the nodes of a cluster has changed it. Exactly one of
 // Account, Key and Plans is set.
 type Change struct {
 	Number  uint64 // in the order of the changes of all nodes
-	Account *storage.AccountRecord
-	Key     *storage.KeyRecord
+	Account *accountstore.AccountRecord
+	Key     *accountstore.KeyRecord
 	Plans   []accounts.Plan
 }
 
@@ -160,9 +160,9 @@ func (r *Registry) write(c Change) error {
 }
 
 // putChanges writes accounts and keys to a store.
-func putChanges(store *storage.Accounts, changes []Change) error {
-	var records []storage.AccountRecord
-	var keys []storage.KeyRecord
+func putChanges(store *accountstore.Store, changes []Change) error {
+	var records []accountstore.AccountRecord
+	var keys []accountstore.KeyRecord
 	for i := range changes {
 		switch c := &changes[i]; {
 		case c.Account != nil:

@@ -12,8 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // bulletin is the changes that nodes of one process share.
@@ -252,9 +252,9 @@ func TestBothBeginToShare(t *testing.T) {
 
 // Only a node that has everything that was shared may go on as the first.
 func TestIsPartOf(t *testing.T) {
-	record := storage.AccountRecord{ID: 1, Name: "acme", CreatedAt: 9}
-	key := storage.KeyRecord{ID: 1, Hash: [32]byte{1}}
-	here := &storage.AccountsContent{Accounts: []storage.AccountRecord{record}, Keys: []storage.KeyRecord{key}}
+	record := accountstore.AccountRecord{ID: 1, Name: "acme", CreatedAt: 9}
+	key := accountstore.KeyRecord{ID: 1, Hash: [32]byte{1}}
+	here := &accountstore.Content{Accounts: []accountstore.AccountRecord{record}, Keys: []accountstore.KeyRecord{key}}
 	f := func(want bool, shared ...Change) {
 		t.Helper()
 		if got := isPartOf(shared, here); got != want {
@@ -265,13 +265,13 @@ func TestIsPartOf(t *testing.T) {
 	f(true)
 	f(true, Change{Account: &record})
 	f(true, Change{Account: &record}, Change{Key: &key})
-	for _, other := range []storage.AccountRecord{
+	for _, other := range []accountstore.AccountRecord{
 		{ID: 2, Name: "acme", CreatedAt: 9}, {ID: 1, Name: "other", CreatedAt: 9}, {ID: 1, Name: "acme", CreatedAt: 8},
 	} {
 		f(false, Change{Account: &other})
 		f(false, Change{Account: &record}, Change{Account: &other})
 	}
-	f(false, Change{Account: &record}, Change{Key: &storage.KeyRecord{ID: 1, Hash: [32]byte{2}}})
+	f(false, Change{Account: &record}, Change{Key: &accountstore.KeyRecord{ID: 1, Hash: [32]byte{2}}})
 }
 
 // TestRevokedStaysRevoked: a key that this node has revoked is not taken back by an older
@@ -393,7 +393,7 @@ func TestWaitsForTheFirstNode(t *testing.T) {
 	store := openStore(t, vfs.NewMem())
 	synctest.Test(t, func(t *testing.T) {
 		b := &bulletin{changes: map[string]Change{}}
-		b.changes["account.1"] = Change{Number: 1, Account: &storage.AccountRecord{ID: 1, Name: "acme"}}
+		b.changes["account.1"] = Change{Number: 1, Account: &accountstore.AccountRecord{ID: 1, Name: "acme"}}
 
 		start := time.Now()
 		_, j, err := OpenShared(store, accounts.DefaultPlans(), testStart, b)
@@ -420,9 +420,9 @@ func TestChangesWithoutTheirOwners(t *testing.T) {
 	}
 
 	f("account lost has the plan gold, which the cluster does not have",
-		Change{Account: &storage.AccountRecord{ID: 7, Name: "lost", Plan: "gold"}})
+		Change{Account: &accountstore.AccountRecord{ID: 7, Name: "lost", Plan: "gold"}})
 	f("key key_8 belongs to account 9, which the cluster does not have",
-		Change{Key: &storage.KeyRecord{ID: 8, Account: 9, Hash: [32]byte{9}}})
+		Change{Key: &accountstore.KeyRecord{ID: 8, Account: 9, Hash: [32]byte{9}}})
 
 	for id, want := range map[uint64]string{0: "", 1: "acme", 2: ""} {
 		if got := r.AccountName(id); got != want {

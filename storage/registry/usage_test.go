@@ -11,23 +11,23 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // used returns a month with two days: 8 units on November 3rd and 5 on the 5th.
-func used(account uint64, m accounts.Month, lease int64) *storage.AccountsFlush {
-	first := storage.AccountDay{Account: account, Day: accounts.DayAt(m.Start().AddDate(0, 0, 2).UnixNano(), m)}
+func used(account uint64, m accounts.Month, lease int64) *accountstore.Flush {
+	first := accountstore.DayRecord{Account: account, Day: accounts.DayAt(m.Start().AddDate(0, 0, 2).UnixNano(), m)}
 	first.Routes[accounts.RoutePools] = accounts.Count{Requests: 2, Units: 2}
 	first.Routes[accounts.RoutePositions] = accounts.Count{Requests: 3, Units: 6}
-	month := storage.AccountMonth{
+	month := accountstore.MonthRecord{
 		Account: account, Tally: accounts.Tally{Month: m, Lease: lease},
 		Day: first.Day + 2, Before: first.Routes,
 	}
 	month.Routes = first.Routes
 	month.Routes[accounts.RoutePools] = accounts.Count{Requests: 7, Units: 7}
-	return &storage.AccountsFlush{
-		Months: []*storage.AccountMonth{&month}, Days: []storage.AccountDay{first},
+	return &accountstore.Flush{
+		Months: []*accountstore.MonthRecord{&month}, Days: []accountstore.DayRecord{first},
 	}
 }
 
@@ -43,7 +43,7 @@ func TestUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	november := accounts.MonthAt(testStart.UnixNano())
-	for _, flush := range []*storage.AccountsFlush{used(2, november, 20), used(2, november-1, 15)} {
+	for _, flush := range []*accountstore.Flush{used(2, november, 20), used(2, november-1, 15)} {
 		if err := r.store.Flush(flush); err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func (d *fullDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 // and what requests may do stay as they were.
 func TestWritesThatFail(t *testing.T) {
 	disk := &fullDisk{MemFS: vfs.NewMem()}
-	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+	store, err := accountstore.Open("accounts", accountstore.Options{
 		FS: disk, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func TestWritesThatFail(t *testing.T) {
 	}
 
 	disk.full = true
-	if created, err := r.CreateDemo(); created || !errors.Is(err, storage.ErrNoSpace) || len(r.AccountList()) != 0 {
+	if created, err := r.CreateDemo(); created || !errors.Is(err, accountstore.ErrNoSpace) || len(r.AccountList()) != 0 {
 		t.Errorf("CreateDemo on a full disk: %v, %v", created, err)
 	}
 	disk.full = false
@@ -205,7 +205,7 @@ func TestWritesThatFail(t *testing.T) {
 	disk.full = true
 	f := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, storage.ErrNoSpace) {
+		if !errors.Is(err, accountstore.ErrNoSpace) {
 			t.Errorf("%s on a full disk: %v; want no space", what, err)
 		}
 		if after := state(); after != before {
@@ -289,7 +289,7 @@ func TestKeyViews(t *testing.T) {
 
 	later := made.Add(2 * time.Minute)
 	r.Book().Touch(key, later.UnixNano())
-	used := storage.AccountsFlush{Keys: []storage.KeyUse{{Key: 1, Minute: key.UsedMinute()}}}
+	used := accountstore.Flush{Keys: []accountstore.KeyUse{{Key: 1, Minute: key.UsedMinute()}}}
 	revoked, err := r.RevokeKey("key_1")
 	if err != nil || revoked.RevokedAt == nil || r.store.Flush(&used) != nil {
 		t.Fatalf("revoked %+v, %v", revoked, err)
@@ -315,8 +315,8 @@ func TestKeyViews(t *testing.T) {
 func TestGapsBetweenKeys(t *testing.T) {
 	fs := vfs.NewMem()
 	r := newRegistry(t, fs)
-	err := r.store.Put([]storage.AccountRecord{{ID: 1, Name: "acme", Plan: "free"}},
-		[]storage.KeyRecord{{ID: 3, Account: 1, Prefix: "tm_srv_000000000"}})
+	err := r.store.Put([]accountstore.AccountRecord{{ID: 1, Name: "acme", Plan: "free"}},
+		[]accountstore.KeyRecord{{ID: 3, Account: 1, Prefix: "tm_srv_000000000"}})
 	if err := errors.Join(err, r.store.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@ package registry
 import (
 	"time"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 )
 
 // The registry's answers, as JSON. Times are RFC 3339, UTC, with milliseconds. The
@@ -127,7 +127,7 @@ func viewIssued(v KeyView, key string) IssuedKey {
 }
 
 func viewUsage(at *account, m accounts.Month, t *accounts.Tally, reserved int64,
-	days []storage.AccountDay,
+	days []accountstore.DayRecord,
 ) UsageView {
 	v := UsageView{
 		Account: at.record.Name, Plan: at.record.Plan, Month: m.String(),

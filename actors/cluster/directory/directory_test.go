@@ -18,8 +18,8 @@ import (
 
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/natstest"
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -30,15 +30,15 @@ type member struct {
 	*registry.Registry
 	t         *testing.T
 	fs        *vfs.MemFS
-	store     *storage.Accounts
+	store     *accountstore.Store
 	directory *Directory
 	joined    registry.Joined
 	follow    context.CancelFunc
 }
 
-func openStore(t *testing.T, fs *vfs.MemFS, dir string) *storage.Accounts {
+func openStore(t *testing.T, fs *vfs.MemFS, dir string) *accountstore.Store {
 	t.Helper()
-	store, err := storage.OpenAccounts(dir, storage.AccountsOptions{
+	store, err := accountstore.Open(dir, accountstore.Options{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {
@@ -335,12 +335,12 @@ func loseWatches(t *testing.T, url string) {
 
 // A record is read as it was written, and damaged ones are refused.
 func TestRecords(t *testing.T) {
-	key := registry.Change{Number: 3, Key: &storage.KeyRecord{
+	key := registry.Change{Number: 3, Key: &accountstore.KeyRecord{
 		ID: 7, Account: 2, Hash: accounts.Hash{1, 2, 31: 9}, Kind: accounts.Browser,
 		Origins: []string{"https://a.example"}, Prefix: "tm_web_012345678", Label: "site",
 		CreatedAt: 5, RevokedAt: 6,
 	}}
-	account := registry.Change{Number: 4, Account: &storage.AccountRecord{
+	account := registry.Change{Number: 4, Account: &accountstore.AccountRecord{
 		ID: 2, Name: "acme", Plan: "free", Suspended: true, CreatedAt: 5,
 	}}
 	plans := registry.Change{Number: 5, Plans: accounts.DefaultPlans()}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -62,7 +62,7 @@ func decode(name string, number uint64, value []byte) (c registry.Change, err er
 	case !known:
 		return c, fmt.Errorf("the bucket of accounts has a key %q, which this program does not know", name)
 	case kind == "account.":
-		c.Account = new(storage.AccountRecord)
+		c.Account = new(accountstore.AccountRecord)
 		err = json.Unmarshal(value, (*accountRecord)(c.Account))
 	case kind == "key.":
 		c.Key, err = decodeKey(value)
@@ -79,12 +79,12 @@ func decode(name string, number uint64, value []byte) (c registry.Change, err er
 	return c, nil
 }
 
-func decodeKey(value []byte) (*storage.KeyRecord, error) {
+func decodeKey(value []byte) (*accountstore.KeyRecord, error) {
 	var r keyRecord
 	if err := json.Unmarshal(value, &r); err != nil {
 		return nil, err
 	}
-	k := &storage.KeyRecord{
+	k := &accountstore.KeyRecord{
 		ID: r.ID, Account: r.Account, Origins: r.Origins, Prefix: r.Prefix, Label: r.Label,
 		CreatedAt: r.CreatedAt, RevokedAt: r.RevokedAt,
 	}

@@ -15,7 +15,7 @@ import (
 
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/natstest"
-	"tidemark/storage"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -40,7 +40,7 @@ func connect(t *testing.T) (*Directory, jetstream.JetStream) {
 
 // account is a change that makes an account.
 func account(id uint64) registry.Change {
-	return registry.Change{Account: &storage.AccountRecord{ID: id, Name: fmt.Sprint("n", id), Plan: "free"}}
+	return registry.Change{Account: &accountstore.AccountRecord{ID: id, Name: fmt.Sprint("n", id), Plan: "free"}}
 }
 
 // names lists changes, each with its number.

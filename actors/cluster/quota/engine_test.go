@@ -17,8 +17,8 @@ import (
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/natstest"
 	"tidemark/actors/cluster/quota"
-	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/accountstore"
 	"tidemark/storage/registry"
 )
 
@@ -31,7 +31,7 @@ type engine struct {
 	t       *testing.T
 	name    string
 	fs      *vfs.MemFS
-	store   *storage.Accounts
+	store   *accountstore.Store
 	reg     *registry.Registry
 	meter   *actors.Meter
 	cluster *cluster.Cluster
@@ -69,7 +69,7 @@ func (c *setup) start(t *testing.T, name string, fs *vfs.MemFS) *engine {
 
 	e := &engine{t: t, name: name, fs: fs, cluster: joined, keys: map[string]*accounts.Key{}}
 	e.ctx, e.stop = context.WithCancel(context.Background())
-	e.store, err = storage.OpenAccounts("accounts", storage.AccountsOptions{
+	e.store, err = accountstore.Open("accounts", accountstore.Options{
 		FS: fs, Logger: discard, Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {

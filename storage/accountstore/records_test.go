@@ -1,14 +1,12 @@
-package storage
+package accountstore
 
 import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math"
-	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,11 +14,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/database"
 )
 
-// TestAccountsRefuseBadRecords: a key or a value that no build writes is an error of
+// TestBadRecords: a key or a value that no build writes is an error of
 // every read that comes to it, and never a row.
-func TestAccountsRefuseBadRecords(t *testing.T) {
+func TestBadRecords(t *testing.T) {
 	day := accounts.DayAt(november.Start().UnixNano(), november)
 	bad := []byte{0xff}
 	f := func(what string, key, value []byte, reads ...string) {
@@ -52,13 +51,13 @@ func TestAccountsRefuseBadRecords(t *testing.T) {
 	f("a month's key", append(appendMonthKey(nil, november, 9), 0), []byte{0, 0, 0, 0}, "load", "last")
 	f("a month's key behind all others", []byte{monthPrefix, 0xff}, []byte{0, 0, 0, 0}, "last")
 	f("a month", appendMonthKey(nil, november, 1), bad, "load", "month")
-	f("a day's key", append(appendAccountDayKey(nil, 2, day), 0), []byte{0}, "days")
-	f("a day", appendAccountDayKey(nil, 2, day), bad, "days")
+	f("a day's key", append(appendDayKey(nil, 2, day), 0), []byte{0}, "days")
+	f("a day", appendDayKey(nil, 2, day), bad, "days")
 
 	a := openAccounts(t, vfs.NewMem())
 	defer a.Close()
 	must(a.Flush(sampleFlush()))
-	if days, err := a.Days(&AccountMonth{Account: 2, Tally: accounts.Tally{Month: november}}); days != nil || err != nil {
+	if days, err := a.Days(&MonthRecord{Account: 2, Tally: accounts.Tally{Month: november}}); days != nil || err != nil {
 		t.Errorf("a month without a day has the days %+v, %v", days, err)
 	}
 }
@@ -98,7 +97,7 @@ func TestMarksAndProofsOfBatches(t *testing.T) {
 		t.Helper()
 		disk.writes = 0
 		must(write())
-		marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
+		marks, err := database.ReadMarks(a.db, batchMarks, batchMarksEnd)
 		if err != nil || len(marks) != 1 || marks[0] != a.head.sequence {
 			t.Errorf("batch %d leaves the marks %v, %v", a.head.sequence, marks, err)
 		}
@@ -115,7 +114,7 @@ func TestMarksAndProofsOfBatches(t *testing.T) {
 	f(func() error { return errors.Join(a.Flush(sampleFlush()), a.Flush(sampleFlush())) }, 2)
 	f(func() (err error) {
 		must(a.Close())
-		a, err = OpenAccounts("accounts", quietAccounts(disk))
+		a, err = Open("accounts", quietAccounts(disk))
 		return err
 	}, 0)
 	f(func() error { return a.Flush(sampleFlush()) }, 1)
@@ -125,7 +124,7 @@ func TestMarksAndProofsOfBatches(t *testing.T) {
 // between is missing, which can be accepted; without a mark of the last batch, an earlier
 // build left it.
 func TestGapBetweenBatches(t *testing.T) {
-	f := func(what string, change func(a *Accounts), lost bool) {
+	f := func(what string, change func(a *Store), lost bool) {
 		t.Helper()
 		fs := vfs.NewMem()
 		a := openAccounts(t, fs)
@@ -134,48 +133,48 @@ func TestGapBetweenBatches(t *testing.T) {
 		must(a.Close())
 
 		o := quietAccounts(fs)
-		a, err := OpenAccounts("accounts", o)
-		var loss *AccountsLost
+		a, err := Open("accounts", o)
+		var loss *Lost
 		if errors.As(err, &loss) != lost || lost && !strings.Contains(err.Error(), "batches between 1 and 3 of") {
 			t.Errorf("%s: %v; want a loss: %t", what, err, lost)
 		}
 		if lost {
 			o.AcceptLost = true
-			a, err = OpenAccounts("accounts", o)
+			a, err = Open("accounts", o)
 		}
 		must(err)
-		marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
+		marks, err := database.ReadMarks(a.db, batchMarks, batchMarksEnd)
 		if err != nil || len(marks) != 1 && what != "none" || len(marks) > 0 && marks[0] != a.head.sequence {
 			t.Errorf("%s: the marks after batch %d are %v, %v", what, a.head.sequence, marks, err)
 		}
 		must(a.Close())
-		a, err = OpenAccounts("accounts", quietAccounts(fs))
+		a, err = Open("accounts", quietAccounts(fs))
 		must(err)
 		must(a.Close())
 	}
 
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
-	must(errors.Join(a.db.Delete(accountsFormatKey, pebble.Sync), a.Close()))
-	var loss *AccountsLost
-	if _, err := OpenAccounts("accounts", quietAccounts(fs)); !errors.As(err, &loss) ||
+	must(errors.Join(a.db.Delete(formatKey, pebble.Sync), a.Close()))
+	var loss *Lost
+	if _, err := Open("accounts", quietAccounts(fs)); !errors.As(err, &loss) ||
 		!strings.Contains(err.Error(), "the first batches of 1 are missing") {
 		t.Errorf("without the first batch: %v", err)
 	}
 	o := quietAccounts(fs)
 	o.AcceptLost = true
-	a, err := OpenAccounts("accounts", o)
+	a, err := Open("accounts", o)
 	must(err)
 	must(a.Close())
 
-	put := func(n uint64) func(a *Accounts) {
-		return func(a *Accounts) { must(a.db.Set(appendBatchMark(nil, n), nil, pebble.Sync)) }
+	put := func(n uint64) func(a *Store) {
+		return func(a *Store) { must(a.db.Set(appendBatchMark(nil, n), nil, pebble.Sync)) }
 	}
-	drop := func(a *Accounts) { must(a.db.Delete(appendBatchMark(nil, 3), pebble.Sync)) }
-	f("whole", func(*Accounts) {}, false)
+	drop := func(a *Store) { must(a.db.Delete(appendBatchMark(nil, 3), pebble.Sync)) }
+	f("whole", func(*Store) {}, false)
 	f("a gap", put(1), true)
 	f("none", drop, false)
-	f("an earlier build's", func(a *Accounts) { drop(a); put(2)(a) }, false)
+	f("an earlier build's", func(a *Store) { drop(a); put(2)(a) }, false)
 }
 
 // TestReadProof: the newer whole slot counts, and without one the file is damaged.
@@ -237,27 +236,8 @@ func TestCloseOnAFullDisk(t *testing.T) {
 			t.Errorf("with %d free bytes: %+v, %v", free, c, err)
 		}
 	}
-	f(accountsMinFree, true)
-	f(accountsMinFree-1, false)
-}
-
-// TestUnwritable: only a file that may not be written is taken for one of a read-only
-// disk, and not a lock that someone holds.
-func TestUnwritable(t *testing.T) {
-	f := func(err error, want bool) {
-		t.Helper()
-		if got := unwritable(err); got != want {
-			t.Errorf("%v: unwritable %t; want %t", err, got, want)
-		}
-	}
-
-	f(nil, false)
-	f(syscall.EACCES, false)
-	f(syscall.EAGAIN, false)
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EROFS}, true)
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EACCES}, true)
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EIO}, false)
-	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.ENOENT}, false)
+	f(defaultMinFreeBytes, true)
+	f(defaultMinFreeBytes-1, false)
 }
 
 // TestNumbersOfRecords: numbers are of 63 bits in the shortest form that a varint has.
@@ -303,7 +283,7 @@ func TestNewestDay(t *testing.T) {
 		t.Helper()
 		record := appendCounts([]byte{0}, new([accounts.NumRoutes]accounts.Count))
 		record = appendCounts(binary.AppendUvarint(record, uint64(day)), new([accounts.NumRoutes]accounts.Count))
-		m := AccountMonth{}
+		m := MonthRecord{}
 		if err := m.decode(record); (err == nil) != ok || ok && int64(m.Day) != day {
 			t.Errorf("day %d is read as %d, %v; want %t", day, m.Day, err, ok)
 		}
@@ -314,9 +294,9 @@ func TestNewestDay(t *testing.T) {
 	f(math.MaxInt32+1, false)
 }
 
-// TestAccountsWhoseProofCannotBeWritten: after a batch whose proof could not be written no other
+// TestProofThatCannotBeWritten: after a batch whose proof could not be written no other
 // one is, so that the store is at most one ahead, which a start accepts.
-func TestAccountsWhoseProofCannotBeWritten(t *testing.T) {
+func TestProofThatCannotBeWritten(t *testing.T) {
 	disk, broken := vfs.NewMem(), errors.New("broken")
 	var failing atomic.Bool
 	a := openAccounts(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -342,14 +322,14 @@ func TestAccountsWhoseProofCannotBeWritten(t *testing.T) {
 	must(errors.Join(a.Flush(sampleFlush()), a.Close()))
 }
 
-// TestAccountsThatAreOnlyRead are not written, and say so.
-func TestAccountsThatAreOnlyRead(t *testing.T) {
+// TestReadOnlyStore: accounts that are only read are not written, and say so.
+func TestReadOnlyStore(t *testing.T) {
 	disk := vfs.NewMem()
 	a := openAccounts(t, disk)
 	must(errors.Join(a.Put(sampleAccounts()), a.Close()))
 	o := quietAccounts(disk)
 	o.ReadOnly = true
-	a, err := OpenAccounts("accounts", o)
+	a, err := Open("accounts", o)
 	must(err)
 	defer a.Close()
 	if err := a.Put(sampleAccounts()); !errors.Is(err, pebble.ErrReadOnly) {

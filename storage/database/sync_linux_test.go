@@ -1,4 +1,4 @@
-package storage
+package database
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestSyncsAside(t *testing.T) {
 	for i := range 3 * cap(syncers) {
 		all.Go(func() {
 			name := filepath.Join(dir, string(rune('a'+i)))
-			f, err := systemFS.Create(name, vfs.WriteCategoryUnspecified)
+			f, err := SystemFS.Create(name, vfs.WriteCategoryUnspecified)
 			must(err)
 			for range 10 {
 				_, err = f.Write([]byte("x"))
@@ -40,7 +40,7 @@ func TestSyncsAside(t *testing.T) {
 		t.Errorf("%d syncers are kept, want %d", len(syncers), cap(syncers))
 	}
 
-	d, err := systemFS.OpenDir(dir)
+	d, err := SystemFS.OpenDir(dir)
 	must(err)
 	must(d.Sync())
 	must(d.Close())
@@ -75,7 +75,7 @@ func TestSyncLeavesTheProcessor(t *testing.T) {
 // syncBesideOthers returns how long a sync of 32 MiB took, and how long a goroutine that
 // yields all the time did not run meanwhile, at most.
 func syncBesideOthers(t *testing.T) (took, waited time.Duration) {
-	f, err := systemFS.Create(filepath.Join(t.TempDir(), "f"), vfs.WriteCategoryUnspecified)
+	f, err := SystemFS.Create(filepath.Join(t.TempDir(), "f"), vfs.WriteCategoryUnspecified)
 	must(err)
 	defer f.Close()
 	_, err = f.Write(make([]byte, 32<<20))

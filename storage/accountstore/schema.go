@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 // Every key of the accounts' database. Numbers are big-endian, so keys sort by
 // number.
 //
-//	00 "format"              AccountsFormat as a uvarint
+//	00 "format"              Format as a uvarint
 //	00 "proof"               the last batch's storedProof
-//	00 "batch" number(8)     the mark of the last batch; see marks.go
+//	00 "batch" number(8)     the mark of the last batch; see findLoss
 //	01 account(8)            an account
 //	02 key(8)                an issued key
 //	03 key(8)                the minute it was last used
@@ -23,26 +23,26 @@ import (
 // The month comes first in its key: a start reads one month of every account, and
 // the last of these keys has the newest month with a charge.
 const (
-	accountPrefix  = 0x01
-	keyPrefix      = 0x02
-	keyUsePrefix   = 0x03
-	monthPrefix    = 0x10
-	accountDayMark = 0x11
-	journalPrefix  = 0x12
+	accountPrefix = 0x01
+	keyPrefix     = 0x02
+	keyUsePrefix  = 0x03
+	monthPrefix   = 0x10
+	dayPrefix     = 0x11
+	journalPrefix = 0x12
 )
 
-// AccountsFormat is raised when a record changes its meaning.
+// Format is raised when a record changes its meaning.
 //
 //	1  the first
-//	2  with a journal; see accountjournal.go
+//	2  with a journal; see journal.go
 const (
-	AccountsFormat       = 2
-	OldestAccountsFormat = 1 // that this program reads
+	Format       = 2
+	OldestFormat = 1 // that this program reads
 )
 
 var (
-	accountsFormatKey = []byte("\x00format")
-	accountsProofKey  = []byte("\x00proof")
+	formatKey = []byte("\x00format")
+	proofKey  = []byte("\x00proof")
 )
 
 // Bounds of the marks.
@@ -65,8 +65,8 @@ func appendMonthKey(dst []byte, m accounts.Month, account uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, account)
 }
 
-func appendAccountDayKey(dst []byte, account uint64, d accounts.Day) []byte {
-	dst = appendNumberedKey(dst, accountDayMark, account)
+func appendDayKey(dst []byte, account uint64, d accounts.Day) []byte {
+	dst = appendNumberedKey(dst, dayPrefix, account)
 	return binary.BigEndian.AppendUint32(dst, uint32(d))
 }
 
@@ -85,7 +85,7 @@ func parseMonthKey(key []byte) (monthID, error) {
 	return monthID{m, binary.BigEndian.Uint64(key[5:])}, nil
 }
 
-func parseAccountDayKey(key []byte) (uint64, accounts.Day, error) {
+func parseDayKey(key []byte) (uint64, accounts.Day, error) {
 	if len(key) != 13 {
 		return 0, 0, fmt.Errorf("bad day key %x: %d bytes, want 13", key, len(key))
 	}

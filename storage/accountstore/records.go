@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"encoding/binary"
@@ -31,26 +31,26 @@ type KeyRecord struct {
 	UsedMinute int64 // minutes since 1970; 0: never. Stored under its own key
 }
 
-// AccountMonth is a month of an account. It also has the totals before its newest
+// MonthRecord is a month of an account. It also has the totals before its newest
 // day, so that a flush writes one record per account.
-type AccountMonth struct {
+type MonthRecord struct {
 	Account uint64
 	accounts.Tally
 	Day    accounts.Day // the newest day with usage; 0: none
 	Before [accounts.NumRoutes]accounts.Count
 }
 
-// AccountDay is a day of an account, for reports. A day before the month's newest
+// DayRecord is a day of an account, for reports. A day before the month's newest
 // has its own record.
-type AccountDay struct {
+type DayRecord struct {
 	Account uint64
 	Day     accounts.Day
 	Routes  [accounts.NumRoutes]accounts.Count
 }
 
 // Newest returns the month's newest day.
-func (m *AccountMonth) Newest() AccountDay {
-	d := AccountDay{Account: m.Account, Day: m.Day}
+func (m *MonthRecord) Newest() DayRecord {
+	d := DayRecord{Account: m.Account, Day: m.Day}
 	for i := range d.Routes {
 		d.Routes[i].Requests = m.Routes[i].Requests - m.Before[i].Requests
 		d.Routes[i].Units = m.Routes[i].Units - m.Before[i].Units
@@ -187,12 +187,12 @@ func (r *recordReader) counts(routes *[accounts.NumRoutes]accounts.Count) {
 
 // append writes lease, counts, newest day and the counts before that day. The
 // rest is in the key.
-func (m *AccountMonth) append(dst []byte) []byte {
+func (m *MonthRecord) append(dst []byte) []byte {
 	dst = appendCounts(binary.AppendUvarint(dst, uint64(m.Lease)), &m.Routes)
 	return appendCounts(binary.AppendUvarint(dst, uint64(m.Day)), &m.Before)
 }
 
-func (m *AccountMonth) decode(b []byte) error {
+func (m *MonthRecord) decode(b []byte) error {
 	r := recordReader{b: b}
 	m.Lease = r.number()
 	r.counts(&m.Routes)
@@ -204,9 +204,9 @@ func (m *AccountMonth) decode(b []byte) error {
 }
 
 // append writes the counts. The rest is in the key.
-func (d *AccountDay) append(dst []byte) []byte { return appendCounts(dst, &d.Routes) }
+func (d *DayRecord) append(dst []byte) []byte { return appendCounts(dst, &d.Routes) }
 
-func (d *AccountDay) decode(b []byte) error {
+func (d *DayRecord) decode(b []byte) error {
 	r := recordReader{b: b}
 	r.counts(&d.Routes)
 	return r.err()

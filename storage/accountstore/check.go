@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 //   - every day belongs to a month, and the days of a month add up to the month, for
 //     every route.
 //
-// It reads every record, and returns an AccountsDamage if one is damaged.
-func (a *Accounts) Check() (findings []string, err error) {
-	c := new(AccountsContent)
-	if err := a.loadAccounts(c); err != nil {
+// It reads every record, and returns Damage if one is damaged.
+func (s *Store) Check() (findings []string, err error) {
+	c := new(Content)
+	if err := s.loadAccounts(c); err != nil {
 		return nil, err
 	}
-	if err := a.loadKeys(c); err != nil {
+	if err := s.loadKeys(c); err != nil {
 		return nil, err
 	}
 	report := func(format string, args ...any) {
@@ -32,19 +32,19 @@ func (a *Accounts) Check() (findings []string, err error) {
 	checkKeys(c.Keys, known, report)
 
 	months := map[monthID]bool{}
-	err = a.forEachMonth([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(row *AccountMonth) error {
+	err = s.forEachMonth([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(row *MonthRecord) error {
 		if !known[row.Account] {
 			report("month %s belongs to account %d, which does not exist", row.Month, row.Account)
 		}
 		months[monthID{row.Month, row.Account}] = true
-		return a.checkMonth(row, report)
+		return s.checkMonth(row, report)
 	})
 	if err != nil {
 		return findings, err
 	}
 
-	err = a.forEach([]byte{accountDayMark}, []byte{accountDayMark + 1}, func(k, _ []byte) error {
-		account, day, err := parseAccountDayKey(k)
+	err = s.forEach([]byte{dayPrefix}, []byte{dayPrefix + 1}, func(k, _ []byte) error {
+		account, day, err := parseDayKey(k)
 		if err == nil && !months[monthID{day.Month(), account}] {
 			report("account %d was used on %s, and not in that month", account, day)
 		}
@@ -81,13 +81,13 @@ func checkKeys(keys []KeyRecord, known map[uint64]bool, report func(string, ...a
 	}
 }
 
-func (a *Accounts) checkMonth(m *AccountMonth, report func(string, ...any)) error {
+func (s *Store) checkMonth(m *MonthRecord, report func(string, ...any)) error {
 	if billed := m.Billed(); billed > m.Lease {
 		report("account %d, month %s: %d units billed, %d leased",
 			m.Account, m.Month, billed, m.Lease)
 	}
 
-	days, err := a.daysBefore(m, accounts.DayAt(m.Month.End().UnixNano(), m.Month)+1)
+	days, err := s.daysBefore(m, accounts.DayAt(m.Month.End().UnixNano(), m.Month)+1)
 	if err != nil {
 		return err
 	}

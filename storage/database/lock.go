@@ -1,4 +1,4 @@
-package storage
+package database
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 // ErrLocked is the error of a directory that another process has open.
 var ErrLocked = errors.New("another process has it open; is a node running on it?")
 
-// lockDir keeps other processes out of a directory until the lock is closed.
-func lockDir(dir string, fsys vfs.FS, readOnly bool) (*pebble.Lock, error) {
+// Lock keeps other processes out of the directory of a database until the lock is closed.
+func Lock(dir string, fsys vfs.FS, readOnly bool) (*pebble.Lock, error) {
 	if readOnly {
 		fsys = readOnlyLock{fsys}
 	}

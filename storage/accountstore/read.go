@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"cmp"
@@ -9,18 +9,19 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/database"
 )
 
-// AccountsContent is everything that a node keeps of its accounts in memory.
-type AccountsContent struct {
+// Content is everything that a node keeps of its accounts in memory.
+type Content struct {
 	Accounts []AccountRecord // by id
 	Keys     []KeyRecord     // by id
-	Months   []AccountMonth  // of the month asked for, by account
+	Months   []MonthRecord   // of the month asked for, by account
 }
 
 // LastMonth returns the newest month with a charge, 0 if there is none.
-func (a *Accounts) LastMonth() (m accounts.Month, err error) {
-	err = a.iterate([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(it *pebble.Iterator) error {
+func (s *Store) LastMonth() (m accounts.Month, err error) {
+	err = s.iterate([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(it *pebble.Iterator) error {
 		if !it.Last() {
 			return nil
 		}
@@ -28,42 +29,42 @@ func (a *Accounts) LastMonth() (m accounts.Month, err error) {
 		m = id.month
 		return err
 	})
-	return max(m, a.journal.lastMonth()), err
+	return max(m, s.journal.lastMonth()), err
 }
 
 // Load reads all accounts and keys and one month of usage.
-func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
-	c := new(AccountsContent)
-	if err := a.loadAccounts(c); err != nil {
+func (s *Store) Load(m accounts.Month) (*Content, error) {
+	c := new(Content)
+	if err := s.loadAccounts(c); err != nil {
 		return nil, err
 	}
-	if err := a.loadKeys(c); err != nil {
+	if err := s.loadKeys(c); err != nil {
 		return nil, err
 	}
 
-	err := a.forEachMonth(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(row *AccountMonth) error {
+	err := s.forEachMonth(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(row *MonthRecord) error {
 		c.Months = append(c.Months, *row)
 		return nil
 	})
-	slices.SortFunc(c.Months, func(a, b AccountMonth) int { return cmp.Compare(a.Account, b.Account) })
+	slices.SortFunc(c.Months, func(a, b MonthRecord) int { return cmp.Compare(a.Account, b.Account) })
 	return c, err
 }
 
 // forEachMonth calls f with every month whose key is from lower up to upper: first those that
 // are put under their own key, then those of the journal. The row is valid during the call.
-func (a *Accounts) forEachMonth(lower, upper []byte, f func(*AccountMonth) error) error {
+func (s *Store) forEachMonth(lower, upper []byte, f func(*MonthRecord) error) error {
 	// They are copied before the table is read: what leaves the journal later is in it.
-	journaled := a.journal.between(lower, upper)
-	row := AccountMonth{}
+	journaled := s.journal.between(lower, upper)
+	row := MonthRecord{}
 	emit := func(id monthID, value []byte) error {
-		row = AccountMonth{Account: id.account, Tally: accounts.Tally{Month: id.month}}
+		row = MonthRecord{Account: id.account, Tally: accounts.Tally{Month: id.month}}
 		if err := row.decode(value); err != nil {
 			return err
 		}
 		return f(&row)
 	}
 
-	err := a.forEach(lower, upper, func(k, v []byte) error {
+	err := s.forEach(lower, upper, func(k, v []byte) error {
 		id, err := parseMonthKey(k)
 		if err != nil {
 			return err
@@ -83,8 +84,8 @@ func (a *Accounts) forEachMonth(lower, upper []byte, f func(*AccountMonth) error
 	return err
 }
 
-func (a *Accounts) loadAccounts(c *AccountsContent) error {
-	return a.forEach([]byte{accountPrefix}, []byte{accountPrefix + 1}, func(k, v []byte) (err error) {
+func (s *Store) loadAccounts(c *Content) error {
+	return s.forEach([]byte{accountPrefix}, []byte{accountPrefix + 1}, func(k, v []byte) (err error) {
 		row := AccountRecord{}
 		if row.ID, err = parseNumberedKey(k); err == nil {
 			err = row.decode(v)
@@ -94,9 +95,9 @@ func (a *Accounts) loadAccounts(c *AccountsContent) error {
 	})
 }
 
-func (a *Accounts) loadKeys(c *AccountsContent) error {
+func (s *Store) loadKeys(c *Content) error {
 	used := map[uint64]int64{}
-	err := a.forEach([]byte{keyUsePrefix}, []byte{keyUsePrefix + 1}, func(k, v []byte) error {
+	err := s.forEach([]byte{keyUsePrefix}, []byte{keyUsePrefix + 1}, func(k, v []byte) error {
 		id, err := parseNumberedKey(k)
 		r := recordReader{b: v}
 		used[id] = r.number()
@@ -109,7 +110,7 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 		return err
 	}
 
-	return a.forEach([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
+	return s.forEach([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
 		row := KeyRecord{}
 		if row.ID, err = parseNumberedKey(k); err == nil {
 			err = row.decode(v)
@@ -121,11 +122,11 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 }
 
 // Days returns the days of a month on which the account was used, oldest first.
-func (a *Accounts) Days(m *AccountMonth) ([]AccountDay, error) {
+func (s *Store) Days(m *MonthRecord) ([]DayRecord, error) {
 	if m.Day == 0 {
 		return nil, nil
 	}
-	days, err := a.daysBefore(m, m.Day)
+	days, err := s.daysBefore(m, m.Day)
 	if err != nil {
 		return nil, err
 	}
@@ -133,12 +134,12 @@ func (a *Accounts) Days(m *AccountMonth) ([]AccountDay, error) {
 }
 
 // daysBefore reads the records of the days of a month up to another day.
-func (a *Accounts) daysBefore(m *AccountMonth, end accounts.Day) (days []AccountDay, err error) {
+func (s *Store) daysBefore(m *MonthRecord, end accounts.Day) (days []DayRecord, err error) {
 	from := accounts.DayAt(m.Month.Start().UnixNano(), m.Month)
-	err = a.forEach(appendAccountDayKey(nil, m.Account, from), appendAccountDayKey(nil, m.Account, end),
+	err = s.forEach(appendDayKey(nil, m.Account, from), appendDayKey(nil, m.Account, end),
 		func(k, v []byte) (err error) {
-			row := AccountDay{}
-			if row.Account, row.Day, err = parseAccountDayKey(k); err == nil {
+			row := DayRecord{}
+			if row.Account, row.Day, err = parseDayKey(k); err == nil {
 				err = row.decode(v)
 			}
 			days = append(days, row)
@@ -149,8 +150,8 @@ func (a *Accounts) daysBefore(m *AccountMonth, end accounts.Day) (days []Account
 
 // forEach calls f with every record from lower up to upper. Key and value are
 // valid during the call.
-func (a *Accounts) forEach(lower, upper []byte, f func(key, value []byte) error) error {
-	return a.iterate(lower, upper, func(it *pebble.Iterator) error {
+func (s *Store) forEach(lower, upper []byte, f func(key, value []byte) error) error {
+	return s.iterate(lower, upper, func(it *pebble.Iterator) error {
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.ValueAndErr()
 			if err == nil {
@@ -165,14 +166,14 @@ func (a *Accounts) forEach(lower, upper []byte, f func(key, value []byte) error)
 }
 
 // iterate calls f with an iterator and closes it.
-func (a *Accounts) iterate(lower, upper []byte, f func(*pebble.Iterator) error) error {
-	it := iterate(a.db, lower, upper)
+func (s *Store) iterate(lower, upper []byte, f func(*pebble.Iterator) error) error {
+	it := database.Iterate(s.db, lower, upper)
 	err := f(it)
 	if closeErr := it.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read accounts %s: %w", a.dir, a.asDamage(err))
+		return fmt.Errorf("cannot read accounts %s: %w", s.dir, s.asDamage(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"errors"
@@ -16,17 +16,17 @@ import (
 
 const november = accounts.Month(2026*12 + 10)
 
-func openAccounts(t *testing.T, fs vfs.FS) *Accounts {
+func openAccounts(t *testing.T, fs vfs.FS) *Store {
 	t.Helper()
-	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	a, err := Open("accounts", quietAccounts(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func quietAccounts(fs vfs.FS) AccountsOptions {
-	return AccountsOptions{
+func quietAccounts(fs vfs.FS) Options {
+	return Options{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("the store ended the process") },
 	}
 }
@@ -45,7 +45,7 @@ func sampleAccounts() ([]AccountRecord, []KeyRecord) {
 		}
 }
 
-func sampleFlush() *AccountsFlush {
+func sampleFlush() *Flush {
 	routes := [accounts.NumRoutes]accounts.Count{
 		accounts.RoutePositions:  {Requests: 12, Units: 10},
 		accounts.RoutePoolCharts: {Requests: 3, Units: 30},
@@ -54,20 +54,20 @@ func sampleFlush() *AccountsFlush {
 	first := routes
 	first[accounts.RoutePositions] = accounts.Count{Requests: 4, Units: 3}
 	day := accounts.DayAt(november.Start().UnixNano(), november)
-	return &AccountsFlush{
-		Months: []*AccountMonth{
+	return &Flush{
+		Months: []*MonthRecord{
 			{Account: 2, Tally: accounts.Tally{Month: november - 1, Lease: 77}},
 			{
 				Account: 2, Tally: accounts.Tally{Month: november, Lease: 150, Routes: routes},
 				Day: day + 5, Before: first,
 			},
 		},
-		Days: []AccountDay{{2, day, first}},
+		Days: []DayRecord{{2, day, first}},
 		Keys: []KeyUse{{2, 29_900_000}},
 	}
 }
 
-func TestAccountsReadBack(t *testing.T) {
+func TestReadBack(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	records, keys := sampleAccounts()
@@ -84,7 +84,7 @@ func TestAccountsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &AccountsContent{Accounts: records, Keys: keys, Months: []AccountMonth{*flush.Months[1]}}
+	want := &Content{Accounts: records, Keys: keys, Months: []MonthRecord{*flush.Months[1]}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
@@ -93,16 +93,16 @@ func TestAccountsReadBack(t *testing.T) {
 		t.Errorf("last month = %s, %v; want %s", m, err, november)
 	}
 
-	newest := AccountDay{Account: 2, Day: flush.Days[0].Day + 5}
+	newest := DayRecord{Account: 2, Day: flush.Days[0].Day + 5}
 	newest.Routes[accounts.RoutePositions] = accounts.Count{Requests: 8, Units: 7}
-	if days, err := a.Days(flush.Months[1]); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
+	if days, err := a.Days(flush.Months[1]); err != nil || !slices.Equal(days, []DayRecord{flush.Days[0], newest}) {
 		t.Errorf("days = %+v, %v; want %+v and %+v", days, err, flush.Days, newest)
 	}
 
 	if m, err := a.Month(2, november-1); err != nil || m != *flush.Months[0] {
 		t.Errorf("last month's row = %+v, %v; want %+v", m, err, flush.Months[0])
 	}
-	if m, err := a.Month(9, november); err != nil || m != (AccountMonth{Account: 9, Tally: accounts.Tally{Month: november}}) {
+	if m, err := a.Month(9, november); err != nil || m != (MonthRecord{Account: 9, Tally: accounts.Tally{Month: november}}) {
 		t.Errorf("a month of nobody = %+v, %v; want none", m, err)
 	}
 
@@ -111,7 +111,7 @@ func TestAccountsReadBack(t *testing.T) {
 	}
 }
 
-func TestAccountsFindings(t *testing.T) {
+func TestFindings(t *testing.T) {
 	a := openAccounts(t, vfs.NewMem())
 	defer a.Close()
 	if err := a.Put(
@@ -127,14 +127,14 @@ func TestAccountsFindings(t *testing.T) {
 
 	// A month without a newest day, and a day after it: the month's last.
 	one := [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 1}}
-	flush.Months = append(flush.Months, &AccountMonth{
+	flush.Months = append(flush.Months, &MonthRecord{
 		Account: 1, Tally: accounts.Tally{Month: november, Lease: 1, Routes: one},
-	}, &AccountMonth{Account: 7, Tally: accounts.Tally{Month: november}})
+	}, &MonthRecord{Account: 7, Tally: accounts.Tally{Month: november}})
 	last := accounts.DayAt(november.End().UnixNano(), november)
-	flush.Days = append(flush.Days, AccountDay{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
+	flush.Days = append(flush.Days, DayRecord{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
 
 	// Days of months without usage: the ones before and after.
-	flush.Days = append(flush.Days, AccountDay{1, last - 30, one}, AccountDay{2, last + 1, one})
+	flush.Days = append(flush.Days, DayRecord{1, last - 30, one}, DayRecord{2, last + 1, one})
 	if err := a.Flush(flush); err != nil {
 		t.Fatal(err)
 	}
@@ -174,51 +174,51 @@ func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
 }
 
-func TestAccountsFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	disk := &smallDisk{vfs.NewMem(), 1 << 40}
 	a := openAccounts(t, disk)
 	defer a.Close()
 
-	disk.free = accountsMinFree - 1
+	disk.free = defaultMinFreeBytes - 1
 	if err := a.Flush(sampleFlush()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("a write on a full disk: %v; want ErrNoSpace", err)
 	}
 	if m, err := a.LastMonth(); m != 0 || err != nil {
 		t.Errorf("last month = %v, %v; want none", m, err)
 	}
-	disk.free = accountsMinFree
+	disk.free = defaultMinFreeBytes
 	if err := a.Flush(sampleFlush()); err != nil {
 		t.Errorf("a write with room again: %v", err)
 	}
 }
 
-func TestAccountsRefused(t *testing.T) {
+func TestRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	b := a.db.NewBatch()
-	b.Set(accountsFormatKey, []byte{AccountsFormat + 1}, nil)
+	b.Set(formatKey, []byte{Format + 1}, nil)
 	if err := errors.Join(a.commit(b), b.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+	if _, err := Open("accounts", quietAccounts(fs)); err == nil {
 		t.Error("a store that is open was opened again")
 	}
 
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+	if _, err := Open("accounts", quietAccounts(fs)); err == nil {
 		t.Error("a store of another format was opened")
 	}
 
 	o := quietAccounts(vfs.NewMem())
 	o.ReadOnly = true
-	if _, err := OpenAccounts("accounts", o); err == nil {
+	if _, err := Open("accounts", o); err == nil {
 		t.Error("a store that is not there was opened to read")
 	}
 }
 
-func TestAccountsCheckpoint(t *testing.T) {
+func TestCheckpoint(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	defer a.Close()
@@ -233,7 +233,7 @@ func TestAccountsCheckpoint(t *testing.T) {
 		t.Errorf("a copy over another: %v; want an error", err)
 	}
 
-	copied, err := OpenAccounts("copy", quietAccounts(fs))
+	copied, err := Open("copy", quietAccounts(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,15 +244,15 @@ func TestAccountsCheckpoint(t *testing.T) {
 	}
 }
 
-func FuzzAccountCodecs(f *testing.F) {
+func FuzzRecords(f *testing.F) {
 	_, keys := sampleAccounts()
 	f.Add(keys[1].append(nil))
 	f.Add(sampleFlush().Months[1].append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var account AccountRecord
 		var key KeyRecord
-		var month AccountMonth
-		var day AccountDay
+		var month MonthRecord
+		var day DayRecord
 		if account.decode(b) == nil {
 			var again AccountRecord
 			if again.decode(account.append(nil)) != nil || again != account {
@@ -267,13 +267,13 @@ func FuzzAccountCodecs(f *testing.F) {
 			}
 		}
 		if month.decode(b) == nil {
-			var again AccountMonth
+			var again MonthRecord
 			if again.decode(month.append(nil)) != nil || again != month {
 				t.Errorf("month %+v came back as %+v", month, again)
 			}
 		}
 		if day.decode(b) == nil {
-			var again AccountDay
+			var again DayRecord
 			if again.decode(day.append([]byte("prefix"))[6:]) != nil || again != day {
 				t.Errorf("day %+v came back as %+v", day, again)
 			}
@@ -281,14 +281,14 @@ func FuzzAccountCodecs(f *testing.F) {
 	})
 }
 
-func BenchmarkAccountsFlush(b *testing.B) {
-	a, err := OpenAccounts(b.TempDir(), AccountsOptions{Logger: slog.New(slog.DiscardHandler), MinFreeBytes: 1})
+func BenchmarkFlush(b *testing.B) {
+	a, err := Open(b.TempDir(), Options{Logger: slog.New(slog.DiscardHandler), MinFreeBytes: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer a.Close()
 
-	flush, row := new(AccountsFlush), *sampleFlush().Months[1]
+	flush, row := new(Flush), *sampleFlush().Months[1]
 	for i := range uint64(1000) {
 		month := row
 		month.Account = i
@@ -303,4 +303,11 @@ func BenchmarkAccountsFlush(b *testing.B) {
 	}
 
 	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(b.N)/1000, "µs/account")
+}
+
+// must panics if what a test needs fails.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

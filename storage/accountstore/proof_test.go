@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/disktest"
 )
 
 // lastLease is what the last batch of usedAccounts wrote.
@@ -54,7 +55,7 @@ func flushedAccounts(t *testing.T) *vfs.MemFS {
 	fs := vfs.NewCrashableMem()
 	a := openAccounts(t, fs)
 	t.Cleanup(func() { a.Close() })
-	for _, write := range []func(*testing.T, *Accounts){putAccounts, revokeKey} {
+	for _, write := range []func(*testing.T, *Store){putAccounts, revokeKey} {
 		write(t, a)
 		must(a.db.Flush())
 	}
@@ -62,14 +63,14 @@ func flushedAccounts(t *testing.T) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{})
 }
 
-func putAccounts(t *testing.T, a *Accounts) {
+func putAccounts(t *testing.T, a *Store) {
 	t.Helper()
 	if err := a.Put(sampleAccounts()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func useAccounts(t *testing.T, a *Accounts) {
+func useAccounts(t *testing.T, a *Store) {
 	t.Helper()
 	flush := sampleFlush()
 	for round := range int64(20) {
@@ -80,7 +81,7 @@ func useAccounts(t *testing.T, a *Accounts) {
 	}
 }
 
-func revokeKey(t *testing.T, a *Accounts) {
+func revokeKey(t *testing.T, a *Store) {
 	t.Helper()
 	records, keys := sampleAccounts()
 	records[0].Suspended, keys[0].RevokedAt = true, 99
@@ -90,7 +91,7 @@ func revokeKey(t *testing.T, a *Accounts) {
 }
 
 // checkUsed checks that the store has what usedAccounts wrote.
-func checkUsed(a *Accounts) error {
+func checkUsed(a *Store) error {
 	c, err := a.Load(november)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func TestUnknownRouteOfAMonth(t *testing.T) {
 		b := binary.AppendUvarint(nil, 7)                           // the lease
 		b = append(binary.AppendUvarint(append(b, 1), route), 1, 1) // the counts of a route
 		b = append(b, 3, 0)                                         // the newest day, and nothing before it
-		var m AccountMonth
+		var m MonthRecord
 		if err := m.decode(b); (err == nil) != want || want && (m.Lease != 7 || m.Day != 3) {
 			t.Errorf("route %d of %d: %+v, %v", route, accounts.NumRoutes, m, err)
 		}
@@ -167,9 +168,9 @@ func TestUnknownRouteOfAMonth(t *testing.T) {
 func TestLoadOfAMonth(t *testing.T) {
 	a := openAccounts(t, vfs.NewMem())
 	defer a.Close()
-	var flush AccountsFlush
+	var flush Flush
 	for n := range 4 {
-		flush.Months = append(flush.Months, &AccountMonth{
+		flush.Months = append(flush.Months, &MonthRecord{
 			Account: 1, Tally: accounts.Tally{Month: november + accounts.Month(n), Lease: int64(n)},
 		})
 	}
@@ -200,7 +201,7 @@ func TestProofThatCannotBeOpened(t *testing.T) {
 
 // One slot of the proof file is enough, and so the file may end behind it; a file without
 // a whole slot proves nothing.
-func TestAccountsProofIsCutOff(t *testing.T) {
+func TestProofIsCutOff(t *testing.T) {
 	f := func(size int, opens bool) {
 		t.Helper()
 		fs := usedAccounts(t, true)
@@ -213,7 +214,7 @@ func TestAccountsProofIsCutOff(t *testing.T) {
 		_, err = short.Write(content[:size])
 		must(errors.Join(err, short.Close()))
 
-		a, err := OpenAccounts("accounts", quietAccounts(fs))
+		a, err := Open("accounts", quietAccounts(fs))
 		if !opens {
 			if err == nil || !strings.Contains(err.Error(), "cannot read accounts.proof: both slots are damaged") {
 				t.Errorf("a proof of %d bytes: %v", size, err)
@@ -237,7 +238,7 @@ func TestAccountsProofIsCutOff(t *testing.T) {
 }
 
 // A store that lacks acknowledged batches is refused, and the loss can be accepted.
-func TestAccountsLost(t *testing.T) {
+func TestLost(t *testing.T) {
 	f := func(what string, closed bool, remove func(vfs.FS, string) bool, says ...string) {
 		t.Helper()
 		fs := usedAccounts(t, closed)
@@ -249,10 +250,10 @@ func TestAccountsLost(t *testing.T) {
 			}
 		}
 
-		_, err := OpenAccounts("accounts", quietAccounts(fs))
-		var lost *AccountsLost
+		_, err := Open("accounts", quietAccounts(fs))
+		var lost *Lost
 		if !errors.As(err, &lost) {
-			t.Errorf("%s: error = %v; want AccountsLost", what, err)
+			t.Errorf("%s: error = %v; want Lost", what, err)
 			return
 		}
 		for _, s := range says {
@@ -260,13 +261,13 @@ func TestAccountsLost(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", what, err, s)
 			}
 		}
-		if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+		if _, err := Open("accounts", quietAccounts(fs)); err == nil {
 			t.Errorf("%s: refused once, opened the second time", what)
 		}
 
 		o := quietAccounts(fs)
 		o.AcceptLost = true
-		accepted, err := OpenAccounts("accounts", o)
+		accepted, err := Open("accounts", o)
 		if err != nil {
 			t.Errorf("%s: cannot be accepted: %v", what, err)
 			return
@@ -274,7 +275,7 @@ func TestAccountsLost(t *testing.T) {
 		if err := errors.Join(accepted.Flush(sampleFlush()), accepted.Close()); err != nil {
 			t.Errorf("%s: after it was accepted: %v", what, err)
 		}
-		again, err := OpenAccounts("accounts", quietAccounts(fs))
+		again, err := Open("accounts", quietAccounts(fs))
 		if err != nil {
 			t.Errorf("%s: the start after it was accepted: %v", what, err)
 			return
@@ -299,7 +300,7 @@ func TestAccountsLost(t *testing.T) {
 
 // An older copy of the directory is refused, even if more batches were written to
 // it.
-func TestAccountsOfAnotherTime(t *testing.T) {
+func TestStoreOfAnotherTime(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	flush := sampleFlush()
@@ -309,7 +310,7 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 	if err := errors.Join(a.Flush(flush), a.Close()); err != nil {
 		t.Fatal(err)
 	}
-	early, err := OpenAccounts("early", quietAccounts(fs))
+	early, err := Open("early", quietAccounts(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,14 +330,14 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 		}
 	}
 
-	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil ||
+	if _, err := Open("accounts", quietAccounts(fs)); err == nil ||
 		!strings.Contains(err.Error(), "does not continue batch") {
 		t.Errorf("error = %v; want one that tells another history", err)
 	}
 }
 
 // A store that was closed in order needs nothing of its log.
-func TestAccountsCloseFlushes(t *testing.T) {
+func TestCloseFlushes(t *testing.T) {
 	fs := usedAccounts(t, true)
 	removed := 0
 	for _, path := range filesOf(t, fs) {
@@ -348,7 +349,7 @@ func TestAccountsCloseFlushes(t *testing.T) {
 		}
 	}
 
-	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	a, err := Open("accounts", quietAccounts(fs))
 	if err != nil || removed == 0 {
 		t.Fatalf("%d logs removed: %v", removed, err)
 	}
@@ -359,14 +360,14 @@ func TestAccountsCloseFlushes(t *testing.T) {
 
 // Damage of a table is found when the store is opened, also of records that the
 // start does not need.
-func TestAccountsDamageIsFoundAtStart(t *testing.T) {
+func TestDamageIsFoundAtStart(t *testing.T) {
 	source := vfs.NewMem()
 	a := openAccounts(t, source)
-	var months []*AccountMonth
+	var months []*MonthRecord
 	for id := range uint64(3000) {
-		months = append(months, &AccountMonth{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
+		months = append(months, &MonthRecord{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
 	}
-	if err := errors.Join(a.Flush(&AccountsFlush{Months: months}), a.Close()); err != nil {
+	if err := errors.Join(a.Flush(&Flush{Months: months}), a.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -384,11 +385,11 @@ func TestAccountsDamageIsFoundAtStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			flipBitAt(t, fs, path, info.Size()*part/16, 1)
+			disktest.FlipBitAt(t, fs, path, info.Size()*part/16, 1)
 			flipped++
 
-			opened, err := OpenAccounts("accounts", quietAccounts(fs))
-			var damage *AccountsDamage
+			opened, err := Open("accounts", quietAccounts(fs))
+			var damage *Damage
 			if !errors.As(err, &damage) || damage.Dir != "accounts" || damage.Table == nil || damage.Table.File != path {
 				t.Errorf("%s of %d bytes, flipped at %d/16: opened with %v", path, info.Size(), part, err)
 			}
@@ -405,7 +406,7 @@ func TestAccountsDamageIsFoundAtStart(t *testing.T) {
 // A store with a flipped bit is refused, or it still has every acknowledged batch.
 // A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
-	flips := share(40, 40, 150) // of each file, in each state
+	flips := disktest.Share(40, 40, 150) // of each file, in each state
 	rng := rand.New(rand.NewPCG(3, 4))
 	counts, total := map[string]int{}, 0
 	for i, source := range []*vfs.MemFS{
@@ -420,7 +421,7 @@ func TestAccountsFlips(t *testing.T) {
 				if _, err := vfs.Clone(source, fs, "", ""); err != nil {
 					t.Fatal(err)
 				}
-				at := flipBit(t, fs, path, rng)
+				at := disktest.FlipBit(t, fs, path, rng)
 				outcome, err := openFlipped(fs)
 				if err != nil {
 					t.Errorf("disk %d, %s, byte %d: %v", i, path, at, err)
@@ -431,7 +432,7 @@ func TestAccountsFlips(t *testing.T) {
 		}
 	}
 
-	figure(t, "%d bits flipped in files of the accounts' store: %v; 0 unnoticed, 0 process ends",
+	disktest.Figure(t, "%d bits flipped in files of the accounts' store: %v; 0 unnoticed, 0 process ends",
 		total, counts)
 	if counts["lost"] == 0 || counts["damaged"] == 0 || counts["harmless"] == 0 {
 		t.Errorf("outcomes: %v; want some of each", counts)
@@ -447,9 +448,9 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 		}
 	}()
 
-	a, err := OpenAccounts("accounts", quietAccounts(fs))
-	var lost *AccountsLost
-	var damage *AccountsDamage
+	a, err := Open("accounts", quietAccounts(fs))
+	var lost *Lost
+	var damage *Damage
 	switch {
 	case errors.As(err, &lost):
 		return "lost", nil
@@ -468,56 +469,23 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 	return "harmless", errors.Join(err, a.Close())
 }
 
-func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
-	t.Helper()
-	info, err := fs.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Size() == 0 {
-		return 0
-	}
-
-	at = rng.Int64N(info.Size())
-	flipBitAt(t, fs, path, at, 1<<rng.IntN(8))
-	return at
-}
-
-func flipBitAt(t *testing.T, fs vfs.FS, path string, at int64, bit byte) {
-	t.Helper()
-	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-
-	b := make([]byte, 1)
-	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
-	b[0] ^= bit
-	if _, err := f.WriteAt(b, at); err != nil {
-		t.Fatal(err)
-	}
-}
-
 const failingDiskEnv = "TIDEMARK_TEST_FAILING_DISK"
 
 // Whichever file operation fails, the store can be opened afterwards without
 // accepting a loss, and has every acknowledged batch. A store that ends its process
 // leaves goroutines behind, so the test runs in a process of its own.
-func TestAccountsFailingDisk(t *testing.T) {
+func TestFailingDisk(t *testing.T) {
 	if os.Getenv(failingDiskEnv) != "" {
 		os.Exit(failEveryOperation())
 	}
-	child := exec.Command(os.Args[0], "-test.run=^TestAccountsFailingDisk$")
+	child := exec.Command(os.Args[0], "-test.run=^TestFailingDisk$")
 	child.Env = append(os.Environ(), failingDiskEnv+"=1")
 	out, err := child.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 		return
 	}
-	figure(t, "%s", out)
+	disktest.Figure(t, "%s", out)
 }
 
 func failEveryOperation() (code int) {
@@ -533,7 +501,7 @@ func failEveryOperation() (code int) {
 			break // no operation has that number any more
 		}
 
-		a, err := OpenAccounts("accounts", quietAccounts(disk.CrashClone(vfs.CrashCloneCfg{})))
+		a, err := Open("accounts", quietAccounts(disk.CrashClone(vfs.CrashCloneCfg{})))
 		if err != nil {
 			report("operation %d failed, then: %v", n, err)
 			continue
@@ -568,7 +536,7 @@ func useFailingDisk(disk vfs.FS, n int32) (acknowledged int64, reached bool) {
 
 	go func() {
 		defer func() { ended <- struct{}{} }()
-		a, err := OpenAccounts("accounts", o)
+		a, err := Open("accounts", o)
 		if err != nil {
 			return
 		}

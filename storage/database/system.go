@@ -1,4 +1,4 @@
-package storage
+package database
 
 import (
 	"os"
@@ -12,8 +12,8 @@ import (
 // system call only when it has been in it for up to 10 ms.
 type asideFS struct{ vfs.FS }
 
-// systemFS is the file system of every store that names no other.
-var systemFS vfs.FS = &asideFS{vfs.Default}
+// SystemFS is the file system of every database that names no other.
+var SystemFS vfs.FS = &asideFS{vfs.Default}
 
 func (f *asideFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return aside(name)(f.FS.Create(name, c))

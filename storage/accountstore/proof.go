@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"tidemark/storage/database"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -95,6 +97,8 @@ const (
 	proofFileSize = 2 * proofSlot
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 func (p *proof) appendSlot(dst []byte) []byte {
 	from := len(dst)
 	dst = append(dst, proofMagic...)
@@ -164,7 +168,7 @@ func replaceProof(fsys vfs.FS, path string, p *proof) error {
 		copy(content[at:], p.appendSlot(nil))
 	}
 
-	return replaceFile(fsys, path, content)
+	return database.ReplaceFile(fsys, path, content)
 }
 
 // writeProof writes a proof into its slot, synced. It overwrites existing blocks
@@ -178,13 +182,4 @@ func writeProof(f vfs.File, p *proof) error {
 		return fmt.Errorf("cannot write the proof of batch %d of accounts: %w", p.sequence, err)
 	}
 	return nil
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(fsys vfs.FS, dir string) error {
-	d, err := fsys.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"fmt"
@@ -11,17 +11,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/disktest"
 )
 
-// TestAccountsCrash clones the disk in the middle of writes and flushes, loses 0 to
+// TestCrash clones the disk in the middle of writes and flushes, loses 0 to
 // 100 % of the unsynced data, and opens each clone. It has every charge and every
 // revocation that was acknowledged before the crash.
-func TestAccountsCrash(t *testing.T) {
-	crashes, want := 0, share(100, 500, 20_000)
+func TestCrash(t *testing.T) {
+	crashes, want := 0, disktest.Share(100, 500, 20_000)
 	for seed := uint64(1); crashes < want; seed++ {
 		crashes += crashAccounts(t, seed)
 	}
-	figure(t, "%d crashes inside writes and flushes of the accounts' store: 0 acknowledged charges "+
+	disktest.Figure(t, "%d crashes inside writes and flushes of the accounts' store: 0 acknowledged charges "+
 		"and revocations lost", crashes)
 }
 
@@ -52,7 +53,7 @@ func crashAccounts(t *testing.T, seed uint64) int {
 		return nil
 	})
 
-	a := openAccounts(t, &noReuse{errorfs.Wrap(fs, injector)})
+	a := openAccounts(t, &disktest.NoReuse{FS: errorfs.Wrap(fs, injector)})
 	records, keys := sampleAccounts()
 	must(a.Put(records, keys))
 	for n := int64(1); n < 40; n++ {
@@ -82,7 +83,7 @@ func crashAccounts(t *testing.T, seed uint64) int {
 }
 
 // chargedUnits is a flush with a number of units in all, and a lease of as many.
-func chargedUnits(n int64) *AccountsFlush {
+func chargedUnits(n int64) *Flush {
 	flush := sampleFlush()
 	month := flush.Months[1]
 	month.Lease = 1000 + n

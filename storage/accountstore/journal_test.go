@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"errors"
@@ -15,23 +15,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/disktest"
 )
 
 // journalModel is a store under a random load, and the months that were acknowledged.
 type journalModel struct {
 	*rand.Rand
-	*Accounts
+	*Store
 	disk  *vfs.MemFS
 	fails atomic.Bool // the proof file cannot be written
-	want  map[monthID]AccountMonth
+	want  map[monthID]MonthRecord
 }
 
 // TestJournalModel: whatever is flushed, posted, refused, closed and killed, every read has
 // the months as they were last acknowledged.
 func TestJournalModel(t *testing.T) {
-	for seed := range uint64(share(4, 20, 200)) {
+	for seed := range uint64(disktest.Share(4, 20, 200)) {
 		m := &journalModel{
-			Rand: rand.New(rand.NewPCG(seed, 1)), disk: vfs.NewCrashableMem(), want: map[monthID]AccountMonth{},
+			Rand: rand.New(rand.NewPCG(seed, 1)), disk: vfs.NewCrashableMem(), want: map[monthID]MonthRecord{},
 		}
 		m.open(t)
 		most := 1 + m.IntN(400)
@@ -60,7 +61,7 @@ func TestJournalModel(t *testing.T) {
 
 func (m *journalModel) open(t *testing.T) {
 	t.Helper()
-	m.Accounts = openAccounts(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	m.Store = openAccounts(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if m.fails.Load() && op.Kind == errorfs.OpFileWriteAt && strings.HasSuffix(op.Path, ".proof") {
 			return errorfs.ErrInjected
 		}
@@ -71,9 +72,9 @@ func (m *journalModel) open(t *testing.T) {
 // flush charges random accounts in this month and the last. A flush that fails is made
 // again with more.
 func (m *journalModel) flush(n int) {
-	f := &AccountsFlush{}
+	f := &Flush{}
 	for _, account := range m.Perm(500)[:n] {
-		row := AccountMonth{Account: uint64(account), Tally: accounts.Tally{Month: november - accounts.Month(m.IntN(2))}}
+		row := MonthRecord{Account: uint64(account), Tally: accounts.Tally{Month: november - accounts.Month(m.IntN(2))}}
 		row.Lease = m.Int64N(1 << 40)
 		row.Routes[m.IntN(accounts.NumRoutes)].Units = m.Int64N(1 << 40)
 		f.Months = append(f.Months, &row)
@@ -81,7 +82,7 @@ func (m *journalModel) flush(n int) {
 
 	if m.IntN(10) == 0 {
 		m.fails.Store(true)
-		if m.Flush(&AccountsFlush{Months: f.Months[:1+m.IntN(n)]}) == nil {
+		if m.Flush(&Flush{Months: f.Months[:1+m.IntN(n)]}) == nil {
 			panic("a flush without a proof was acknowledged")
 		}
 		m.fails.Store(false)
@@ -95,7 +96,7 @@ func (m *journalModel) flush(n int) {
 func (m *journalModel) check(t *testing.T, when string) {
 	t.Helper()
 	for _, month := range []accounts.Month{november - 1, november} {
-		var want []AccountMonth
+		var want []MonthRecord
 		for account := range uint64(500) {
 			row, ok := m.want[monthID{month, account}]
 			if ok {
@@ -115,7 +116,7 @@ func (m *journalModel) check(t *testing.T, when string) {
 }
 
 // records counts the records under a prefix.
-func (a *Accounts) records(prefix byte) (n int) {
+func (a *Store) records(prefix byte) (n int) {
 	must(a.forEach([]byte{prefix}, []byte{prefix + 1}, func(_, _ []byte) error {
 		n++
 		return nil
@@ -129,9 +130,9 @@ func TestJournalIsBounded(t *testing.T) {
 	a := openAccounts(t, vfs.NewMem())
 	defer func() { must(a.Close()) }()
 	flush := func(from, to int) {
-		f := &AccountsFlush{}
+		f := &Flush{}
 		for account := from; account < to; account++ {
-			f.Months = append(f.Months, &AccountMonth{
+			f.Months = append(f.Months, &MonthRecord{
 				Account: uint64(account), Tally: accounts.Tally{Month: november, Lease: int64(to)},
 			})
 		}
@@ -166,7 +167,7 @@ func TestJournalIsCleared(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	must(errors.Join(a.Put(sampleAccounts()), a.Flush(sampleFlush()), a.Clear()))
-	none := AccountMonth{Account: 2, Tally: accounts.Tally{Month: november}}
+	none := MonthRecord{Account: 2, Tally: accounts.Tally{Month: november}}
 
 	for range 2 {
 		if last, err := a.LastMonth(); last != 0 || err != nil {
@@ -188,7 +189,7 @@ func TestBadJournal(t *testing.T) {
 		fs := vfs.NewMem()
 		a := openAccounts(t, fs)
 		must(errors.Join(a.Flush(sampleFlush()), a.db.Set(key, value, pebble.Sync), a.Close()))
-		if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open("accounts", quietAccounts(fs)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want an error with %q", what, err, want)
 		}
 	}
@@ -201,21 +202,21 @@ func TestBadJournal(t *testing.T) {
 	f("a month", key, []byte{7, 1, 1, 0xff}, "cannot read month 0000-02 of account 7 in the journal of accounts accounts")
 }
 
-// TestAccountsOfTheFormatBefore: a store without a journal is read as it is, and raised by
+// TestOlderFormat: a store without a journal is read as it is, and raised by
 // the first start that may write, in a table: a format in the log would hide that the
 // tables are gone.
-func TestAccountsOfTheFormatBefore(t *testing.T) {
+func TestOlderFormat(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	a := openAccounts(t, disk)
-	must(errors.Join(a.Put(sampleAccounts()), a.db.Set(accountsFormatKey, []byte{1}, pebble.Sync), a.Close()))
+	must(errors.Join(a.Put(sampleAccounts()), a.db.Set(formatKey, []byte{1}, pebble.Sync), a.Close()))
 
 	o := quietAccounts(disk)
 	for _, readOnly := range []bool{true, false} {
 		o.ReadOnly = readOnly
-		a, err := OpenAccounts("accounts", o)
+		a, err := Open("accounts", o)
 		must(err)
-		format, _, err := a.get(accountsFormatKey)
-		if want := map[bool]byte{true: 1, false: AccountsFormat}[readOnly]; err != nil || format[0] != want {
+		format, _, err := a.get(formatKey)
+		if want := map[bool]byte{true: 1, false: Format}[readOnly]; err != nil || format[0] != want {
 			t.Errorf("read-only %t: format %d, %v; want %d", readOnly, format, err, want)
 		}
 		if c, err := a.Load(november); err != nil || len(c.Accounts) != 2 {
@@ -232,12 +233,12 @@ func TestAccountsOfTheFormatBefore(t *testing.T) {
 func TestFormatIsNotRaisedOnAFullDisk(t *testing.T) {
 	disk := &smallDisk{vfs.NewMem(), 1 << 40}
 	a := openAccounts(t, disk)
-	must(errors.Join(a.db.Set(accountsFormatKey, []byte{1}, pebble.Sync), a.Close()))
+	must(errors.Join(a.db.Set(formatKey, []byte{1}, pebble.Sync), a.Close()))
 	tables := func() int { return strings.Count(strings.Join(filesOf(t, disk), " "), ".sst") }
 
 	before := tables()
-	disk.free = accountsMinFree - 1
-	if _, err := OpenAccounts("accounts", quietAccounts(disk)); !errors.Is(err, ErrNoSpace) || tables() != before {
+	disk.free = defaultMinFreeBytes - 1
+	if _, err := Open("accounts", quietAccounts(disk)); !errors.Is(err, ErrNoSpace) || tables() != before {
 		t.Errorf("opened with %v, and %d tables for %d; want %v and as many", err, tables(), before, ErrNoSpace)
 	}
 	disk.free = 1 << 40
@@ -258,7 +259,7 @@ func formatInTables(t *testing.T, disk *vfs.MemFS) []byte {
 	db, err := pebble.Open("accounts", o.pebble())
 	must(err)
 
-	value, closer, err := db.Get(accountsFormatKey)
+	value, closer, err := db.Get(formatKey)
 	must(err)
 	value = slices.Clone(value)
 	must(errors.Join(closer.Close(), db.Close()))
@@ -281,11 +282,11 @@ func FuzzJournalRecord(f *testing.F) {
 }
 
 // readJournalRecord reads the months of a record, each once.
-func readJournalRecord(record []byte) (months []*AccountMonth, err error) {
+func readJournalRecord(record []byte) (months []*MonthRecord, err error) {
 	j := usageJournal{months: map[monthID]*journalMonth{}}
 	err = j.apply(1, record)
 	for _, m := range j.queue {
-		row := &AccountMonth{Account: m.account, Tally: accounts.Tally{Month: m.month}}
+		row := &MonthRecord{Account: m.account, Tally: accounts.Tally{Month: m.month}}
 		err = errors.Join(err, row.decode(m.value))
 		months = append(months, row)
 	}

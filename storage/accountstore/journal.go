@@ -1,4 +1,4 @@
-package storage
+package accountstore
 
 import (
 	"bytes"
@@ -60,12 +60,12 @@ func (id monthID) compare(other monthID) int {
 type journalMonth struct {
 	monthID
 	since uint64 // the oldest record that must stay for it
-	value []byte // of an AccountMonth, from the newest record that has it
+	value []byte // of an MonthRecord, from the newest record that has it
 }
 
 // encode returns the next record: of every month its account, its number, and the length
 // and bytes of its value.
-func (j *usageJournal) encode(months []*AccountMonth, pause func()) []byte {
+func (j *usageJournal) encode(months []*MonthRecord, pause func()) []byte {
 	var value []byte
 	dst := j.encoded[:0]
 	for i, m := range months {
@@ -189,10 +189,10 @@ func (j *usageJournal) lastMonth() (last accounts.Month) {
 }
 
 // openJournal reads the journal. A damaged month is an error here and not of a request.
-func (a *Accounts) openJournal() error {
-	j := &a.journal
+func (s *Store) openJournal() error {
+	j := &s.journal
 	j.months, j.next = map[monthID]*journalMonth{}, 1
-	err := a.forEach([]byte{journalPrefix}, []byte{journalPrefix + 1}, func(k, v []byte) error {
+	err := s.forEach([]byte{journalPrefix}, []byte{journalPrefix + 1}, func(k, v []byte) error {
 		number, err := parseNumberedKey(k)
 		if err != nil {
 			return err
@@ -204,9 +204,9 @@ func (a *Accounts) openJournal() error {
 	}
 
 	for _, m := range j.queue {
-		if err := new(AccountMonth).decode(m.value); err != nil {
+		if err := new(MonthRecord).decode(m.value); err != nil {
 			return fmt.Errorf("cannot read month %s of account %d in the journal of accounts %s: %w",
-				m.month, m.account, a.dir, err)
+				m.month, m.account, s.dir, err)
 		}
 	}
 	return nil
