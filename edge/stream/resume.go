@@ -50,7 +50,7 @@ func (h *Hub) beginAfter(s *Stream, after *query.EventID) {
 		h.queue(s, generationEvent(generations))
 	case h.canContinue(s, after):
 		h.metrics.resumed.Inc()
-		s.backlog = h.backlogSince(after)
+		s.backlog = h.backlogSince(s, after)
 		if !h.isNow(after) {
 			s.seen-- // it has not been told of the present generations
 		}
@@ -92,17 +92,28 @@ type backlog struct {
 	keys  map[key]bool // those of the stream; made when they are first asked for
 }
 
-// backlogSince returns what came after an event.
-func (h *Hub) backlogSince(id *query.EventID) *backlog {
-	m := &backlog{after: id}
-	if steps := h.snapshot.Log.After(0); len(steps) > 0 {
-		m.seq = steps[0].Seq
-	}
+// backlogSince returns what came after an event that a stream was told.
+func (h *Hub) backlogSince(s *Stream, id *query.EventID) *backlog {
+	m := &backlog{seq: h.seq, after: id}
 	if id.Place > 0 {
 		last := h.lastStep(id)
 		m.seq, m.place = last.Seq, id.Place
+		return m
+	}
+
+	// The log may drop steps that the stream knows before it has caught up.
+	for _, step := range h.snapshot.Log.After(0) {
+		if s.follows(step.Chain) && !m.knows(step) {
+			m.seq = step.Seq
+			break
+		}
 	}
 	return m
+}
+
+// knows reports whether a step leads no further than the event's generations.
+func (m *backlog) knows(step *rankings.Step) bool {
+	return step.Generation <= m.after.Generations.Of(step.Chain)
 }
 
 // lastStep returns the newest step that led to the generations of an id, or nil.
@@ -187,7 +198,7 @@ func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 // false if that was not all.
 func (h *Hub) renderMissed(s *Stream, step *rankings.Step, room int) (events [][]byte, done bool) {
 	m := s.backlog
-	told := m.place == 0 && step.Generation <= m.after.Generations.Of(step.Chain)
+	told := m.place == 0 && m.knows(step)
 	if told || !s.follows(step.Chain) {
 		return nil, true
 	}

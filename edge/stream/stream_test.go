@@ -321,6 +321,37 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// TestWindowPassesWhatIsKnown checks that a stream goes on when the log drops changes
+// that it was told of, after it has come back and before it has caught up.
+func TestWindowPassesWhatIsKnown(t *testing.T) {
+	s := newStage(t)
+	s.board.SetWindow(time.Minute)
+	s.begin()
+	s.at = s.scenes[1]
+	collect := func(seconds int) {
+		s.now = s.now.Add(time.Duration(seconds) * time.Second)
+		s.happen("collect 1")
+		s.publish()
+	}
+	a := s.open("a", "positions=1-1", "")
+	collect(1)
+	collect(50)
+
+	f := func(wait int, want string) {
+		t.Helper()
+		id := a.lastID(t)
+		b := &follower{query: a.query}
+		b.Stream = s.hub.Open(Request{Query: after(t, a.query, id), Now: s.now, Abort: func() {}})
+		collect(wait)
+		b.read()
+		if got := strings.TrimLeft(b.names(t), ", "); got != want {
+			t.Errorf("behind %s came %q; want %q", id, got, want)
+		}
+	}
+	f(15, "changed 1:4,42161:1/1, generation 1:4,42161:1/0")
+	f(61, "changed 1:5,42161:1/1, generation 1:5,42161:1/0") // the log has this one alone
+}
+
 // TestIndexForgets checks that the hub rests when the last stream has been gone for
 // the window, and not before.
 func TestIndexForgets(t *testing.T) {
