@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -232,4 +233,23 @@ func sameShape(example, answer any, where string) error {
 	}
 
 	return fmt.Errorf("%s is %T in the example and %T in the answer", where, example, answer)
+}
+
+// TestErrorExamples checks that the examples of errors that have one message are what a
+// client gets.
+func TestErrorExamples(t *testing.T) {
+	s := serve(t, nil)
+	f := func(target string) {
+		t.Helper()
+		a := s.get(target)
+		response := document().Paths.Find(template(target)).Get.Responses.Value(fmt.Sprint(a.code)).Value
+		example := response.Content.Get("application/json").Example
+		if got := a.decoded(t); !reflect.DeepEqual(example, any(got)) {
+			t.Errorf("%s: the example of %d is %v; the answer is %v", target, a.code, example, got)
+		}
+	}
+
+	for _, path := range []string{"positions", "pools", "positions/export", "pools/export"} {
+		f("/v1/" + path + "?chainId=1&generation=1:999")
+	}
 }
