@@ -236,7 +236,7 @@ func sameShape(example, answer any, where string) error {
 }
 
 // TestErrorExamples checks that the examples of errors that have one message are what a
-// client gets.
+// client gets, and that they cost what the document says.
 func TestErrorExamples(t *testing.T) {
 	s := serve(t, nil)
 	f := func(target string) {
@@ -247,9 +247,15 @@ func TestErrorExamples(t *testing.T) {
 		if got := a.decoded(t); !reflect.DeepEqual(example, any(got)) {
 			t.Errorf("%s: the example of %d is %v; the answer is %v", target, a.code, example, got)
 		}
+		free := strings.Contains(*response.Description, "Costs no units.")
+		if charged := a.header.Get("X-Units-Charged"); free != (charged == "0") {
+			t.Errorf("%s: charged %s; the document says %s", target, charged, *response.Description)
+		}
 	}
 
 	for _, path := range []string{"positions", "pools", "positions/export", "pools/export"} {
 		f("/v1/" + path + "?chainId=1&generation=1:999")
 	}
+	f("/v1/positions/1/swapdex-v4/999999")
+	f("/v1/tokens/1/" + noOne)
 }
