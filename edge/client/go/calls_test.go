@@ -269,22 +269,24 @@ func TestExportPools(t *testing.T) {
 
 	const rows = "{\"rank\":5,\"poolId\":\"0xa\"}\n{\"rank\":6,\"poolId\":\"0xb\"}\n"
 	f(rows+`{"end":true,"more":false}`+"\n", "0xa 0xb", nil)
-	f(rows+`{"end":false,"error":"spent"}`+"\n", "0xa 0xb", &CutExport{6, "1:7", "spent"})
-	f(rows, "0xa 0xb", &CutExport{6, "1:7", "the connection broke: EOF"})
-	f(rows+"{\"rank\":}\n", "0xa 0xb", &CutExport{6, "1:7", "invalid character '}' looking for beginning of value"})
-	f(rows+"{\"end\":}\n", "0xa 0xb", &CutExport{6, "1:7", "invalid character '}' looking for beginning of value"})
+	f(rows+`{"end":false,"error":"spent"}`+"\n", "0xa 0xb", &CutExport{6, "1:7", "spent", nil})
+	f(rows, "0xa 0xb", &CutExport{6, "1:7", "the connection broke: EOF", nil})
+	f(rows+"{\"rank\":}\n", "0xa 0xb", &CutExport{6, "1:7", "invalid character '}' looking for beginning of value", nil})
+	f(rows+"{\"end\":}\n", "0xa 0xb", &CutExport{6, "1:7", "invalid character '}' looking for beginning of value", nil})
 }
 
 // TestExportEndsEarly checks that a loop that is left asks for no more, and that an
-// export which is refused says why.
+// export which is refused says why, and behind its first rows also where to go on.
 func TestExportEndsEarly(t *testing.T) {
 	asked := 0
 	c := scripted(func(*http.Request) *http.Response {
 		asked++
-		if asked == 2 {
+		if asked >= 2 {
 			return say(404, `{"error":"the generation is gone"}`)
 		}
-		return say(200, "{\"rank\":1,\"positionId\":\"1\"}\n"+`{"end":true,"more":true}`+"\n")
+		w := say(200, "{\"rank\":1,\"positionId\":\"1\"}\n"+`{"end":true,"more":true}`+"\n")
+		w.Header.Set("X-Generation", "1:7")
+		return w
 	})
 	for range c.ExportPositions(t.Context(), PositionsQuery{}, 0) {
 		break
@@ -303,6 +305,16 @@ func TestExportEndsEarly(t *testing.T) {
 	}
 	if len(got) != 1 || !as[*NotFound](failed) || asked != 2 {
 		t.Errorf("got %q, %v after %d calls; want one row and the 404", got, failed, asked)
+	}
+
+	var cut *CutExport
+	if !errors.As(failed, &cut) || cut.After != 1 || cut.Generation != "1:7" {
+		t.Errorf("the error is %#v; want where to go on", failed)
+	}
+	for _, failed = range c.ExportPositions(t.Context(), PositionsQuery{}, 0) {
+	}
+	if as[*CutExport](failed) {
+		t.Errorf("an export without rows ends with %v; want the answer's error", failed)
 	}
 }
 

@@ -20,7 +20,11 @@ type CutExport struct {
 	After      int64  // the rank of the last row that came
 	Generation string // of all rows
 	Message    string // why; what the node said, if it did
+	Cause      error  // of the call for the next rows, which failed; nil: there was none
 }
+
+// Unwrap lets errors.As find what the node answered.
+func (e *CutExport) Unwrap() error { return e.Cause }
 
 func (e *CutExport) Error() string {
 	return fmt.Sprintf("tidemark: the export ended after row %d: %s", e.After, e.Message)
@@ -50,16 +54,20 @@ func export[T any](
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		query := maps.Clone(query) // a second loop is not of the first one's generations
+		generation := ""
 		for at := after; ; {
 			query.Set("after", strconv.FormatInt(at, 10))
 			answer, err := c.open(ctx, path, query, func(*http.Response) error { return nil })
 			if err != nil {
+				if at > after { // some rows came
+					err = &CutExport{at, generation, err.Error(), err}
+				}
 				yield(nil, err)
 				return
 			}
 
 			// What follows is from the same generations.
-			generation := answer.Header.Get("X-Generation")
+			generation = answer.Header.Get("X-Generation")
 			query.Set("generation", generation)
 			end, left := readRows(answer.Body, &at, yield)
 			answer.Body.Close()
@@ -67,7 +75,7 @@ func export[T any](
 			case left:
 				return
 			case !end.End:
-				yield(nil, &CutExport{at, generation, end.Error})
+				yield(nil, &CutExport{at, generation, end.Error, nil})
 				return
 			case !end.More:
 				return

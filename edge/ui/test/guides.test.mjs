@@ -98,6 +98,26 @@ test("a stream comes back behind its last event", async () => {
   assert.deepEqual(after, [undefined, "1:2/1", "1:2/1", "1:3/2"]);
 });
 
+test("an export that ends early says where to go on", async () => {
+  const rows = '{"rank":1}\n{"rank":2}\n';
+  let spent = true; // before the first row
+  const server = createServer((request, response) => {
+    if (spent) return response.writeHead(429, { "Retry-After": "2000000" }).end('{"error":"spent","retryAfterSec":2000000}');
+    spent = request.url === "/v1/pools/export?after=0";
+    response.setHeader("X-Generation", "1:7").end(`${rows}{"end":true,"more":true}\n`);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+
+  const api = new lib.Tidemark({ url: `http://127.0.0.1:${server.address().port}` });
+  await assert.rejects(api.exportPools().next(), lib.QuotaSpent);
+  spent = false;
+  const got = [];
+  const all = async () => { for await (const pool of api.exportPools()) got.push(pool.rank); };
+  await assert.rejects(all(), (e) => e instanceof lib.CutExport && e.after === 2 && e.generation === "1:7" && e.cause instanceof lib.QuotaSpent);
+  assert.deepEqual(got, [1, 2]);
+  server.close();
+});
+
 test("failures of a node are types", async () => {
   const api = new lib.Tidemark({ url: node.url, key: node.key });
   await assert.rejects(api.positions({ limit: 500 }), (e) => e instanceof lib.BadRequest && e.status === 400 && e.requestId !== null);

@@ -208,10 +208,14 @@ export class Tidemark {
   async *#export<T>(
     path: string, query: PositionsQuery | PoolsQuery, after: number, call?: Call,
   ): AsyncGenerator<T, void, void> {
+    const begin = after;
     let { generation } = query;
     for (let more = true; more; ) {
       const asked = { ...query, page: undefined, limit: undefined, generation, after };
-      const answer = await this.#ask(path, asked, call, async ({ body }) => body);
+      const answer = await this.#ask(path, asked, call, async ({ body }) => body).catch((cause) => {
+        if (after === begin || call?.signal?.aborted) throw cause;
+        throw new CutExport(cause.message, after, generation ?? "", { cause });
+      });
       generation = answer.generation;
 
       let end: ExportEnd = { end: false };

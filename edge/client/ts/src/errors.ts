@@ -37,10 +37,13 @@ export class ServerError extends TidemarkError {}
 /** No answer at all: no connection, or it broke. */
 export class Unreachable extends TidemarkError {}
 
-/** An export ended before its last row. Go on with the rows after `after` of the same generation, within a minute. */
+/**
+ * An export ended before its last row. Go on with the rows after `after` of the same generation, within a minute. When
+ * the call for the next rows failed, `cause` is its error.
+ */
 export class CutExport extends TidemarkError {
-  constructor(message: string, readonly after: number, readonly generation: string) {
-    super(`the export ended after row ${after}: ${message}`, 200);
+  constructor(message: string, readonly after: number, readonly generation: string, options?: { cause: unknown }) {
+    super(`the export ended after row ${after}: ${message}`, 200, null, null, options);
   }
 }
 
