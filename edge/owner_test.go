@@ -127,6 +127,9 @@ func TestOwnerPartial(t *testing.T) {
 		a.header.Get("X-Units-Charged") != "0" || a.header.Get("X-Generation") != "42161:1,43114:1" {
 		t.Errorf("without chain 1: %v, %v", m, a.header)
 	}
+	if told := s.get("/v1/pricing/units").body; !strings.Contains(told, `"an answer with partial: true"`) {
+		t.Errorf("%s does not say that this is free", told)
+	}
 
 	s = serve(t, func(c *Config) { c.Limits.Freshness = -time.Second })
 	m = s.get(path).decoded(t)

@@ -28,7 +28,7 @@ func appendPlans(dst []byte, plans []accounts.Plan) []byte {
 var notCharged = []string{
 	"every answer that is not a 200, except the 404 of a position or pool that does not exist, " +
 		"which costs 1 unit on every route",
-	"a list with partial: true", "a position with transactionsDegraded: true", "OPTIONS",
+	"an answer with partial: true", "a position with transactionsDegraded: true", "OPTIONS",
 }
 
 // appendUnits appends the body of /v1/pricing/units.
