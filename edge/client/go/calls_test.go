@@ -318,6 +318,32 @@ func TestExportEndsEarly(t *testing.T) {
 	}
 }
 
+// TestOnAnswer checks that the headers of every answer are told, those of failures and of
+// streams too.
+func TestOnAnswer(t *testing.T) {
+	statuses := []int{503, 200, 404, 200, 401}
+	asked := 0
+	c := scripted(func(*http.Request) *http.Response {
+		asked++
+		w := say(statuses[asked-1], `{}`)
+		w.Header.Set("X-Generation", fmt.Sprint("1:", asked))
+		w.Header.Set("Retry-After", "1")
+		return w
+	})
+	var got []string
+	c.OnAnswer = func(status int, header http.Header) {
+		got = append(got, fmt.Sprint(status, " ", header.Get("X-Generation")))
+	}
+
+	_, _ = c.PositionBatch(t.Context(), "1-1")
+	_, _ = c.Pool(t.Context(), 1, "0xa")
+	for range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+	}
+	if want := "503 1:1, 200 1:2, 404 1:3, 200 1:4, 401 1:5"; strings.Join(got, ", ") != want {
+		t.Errorf("told %q; want %s", got, want)
+	}
+}
+
 // TestAllPoolsEnds checks that a loop over pools that is left asks for no more, and that
 // an error ends it.
 func TestAllPoolsEnds(t *testing.T) {

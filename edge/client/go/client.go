@@ -32,6 +32,10 @@ type Client struct {
 
 	Attempts int           // how often a call is tried in total
 	MaxWait  time.Duration // the longest Retry-After to wait for; beyond it a call fails
+
+	// OnAnswer, if set, gets the status and headers of every answer, before its body is
+	// read: what it cost, and its generations, which a query or a stream can begin with.
+	OnAnswer func(status int, header http.Header)
 }
 
 // New returns a client for the node at address. key is a server key.
@@ -312,8 +316,14 @@ func (c *Client) fetch(ctx context.Context, target string) (*http.Response, erro
 // send returns the answer to a request if it is a 200.
 func (c *Client) send(q *http.Request) (*http.Response, error) {
 	answer, err := c.HTTP.Do(q)
-	if err != nil || answer.StatusCode == http.StatusOK {
-		return answer, err
+	if err != nil {
+		return nil, err
+	}
+	if c.OnAnswer != nil {
+		c.OnAnswer(answer.StatusCode, answer.Header)
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer, nil
 	}
 
 	defer answer.Body.Close()
