@@ -56,6 +56,7 @@ func (s *solver) setRoles() {
 			s.roles[i] = s.p.roleOf(&token.Address)
 		}
 	}
+	s.findNative()
 }
 
 // addressFilter has the first bytes of some addresses, modulo 64. Nearly every token is none
@@ -203,23 +204,24 @@ func (s *solver) anchorNative(pools []uint32) {
 	}
 
 	price := s.nativePrice(quotes)
-	for i, role := range s.roles {
-		token := uint32(i)
-		if role != native {
-			continue
+	if s.leader == market.NoIndex {
+		return
+	}
+	if !market.Known(price.Usd) {
+		s.prices[s.leader].Reason = price.Reason
+		if was := s.st.Tokens.At(s.leader).HourSource; was == market.SourceAnchor || was == market.SourceFeed {
+			s.keepPrice(s.leader)
 		}
+		price = s.prices[s.leader]
+		s.follow()
+	}
 
-		own := price
-		if !market.Known(own.Usd) {
-			s.prices[token].Reason = own.Reason
-			if was := s.st.Tokens.At(token).HourSource; was == market.SourceAnchor || was == market.SourceFeed {
-				s.keepPrice(token)
-			}
-			own = s.prices[token]
-		}
-		if market.Known(own.Usd) {
-			s.setAnchor(token, own)
-		}
+	if !market.Known(price.Usd) {
+		return
+	}
+	s.setAnchor(s.leader, price)
+	if s.follower != market.NoIndex {
+		s.setAnchor(s.follower, price)
 	}
 }
 

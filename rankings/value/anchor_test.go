@@ -273,6 +273,37 @@ func TestNativeWithoutMarkets(t *testing.T) {
 	}
 }
 
+// TestNativeHeldByEither: what only one of the native currency and its wrapped form was
+// worth when the hour began is held for both, and both are trusted as that one was.
+func TestNativeHeldByEither(t *testing.T) {
+	f := func(name string, known int, source market.Source) {
+		t.Helper()
+		w := newWorld()
+		natives := [2]uint32{w.eth, w.token(2, 18)}
+		w.params.WrappedNative = w.address(natives[1])
+		*w.tokens.Mut(natives[known]) = market.Token{
+			Address: w.address(natives[known]), Decimals: 18, HourUsd: 1900, HourSource: source,
+			HourAt: market.HourOf(testNow), HourAsOf: testNow - 60, HourOnlyPool: market.NoIndex,
+			HourCorroborated: true,
+		}
+		w.pools.Mut(0).Quarantined = true
+
+		st := w.state()
+		for _, native := range natives {
+			p := st.Prices.At(native)
+			if p.Usd != 1900 || p.Source != source || !p.Corroborated ||
+				p.Anchor != (source == market.SourceAnchor) {
+				t.Errorf("%s: token %d is %+v", name, native, *p)
+			}
+		}
+	}
+
+	f("the native currency's", 0, market.SourceAnchor)
+	f("its wrapped form's", 1, market.SourceAnchor)
+	f("the native currency's, by its markets", 0, market.SourcePool)
+	f("its wrapped form's, by its markets", 1, market.SourcePool)
+}
+
 // TestAnchorsNeedDecimals: a listed token whose decimals are bad is no anchor.
 func TestAnchorsNeedDecimals(t *testing.T) {
 	w := newWorld()

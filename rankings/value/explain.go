@@ -148,8 +148,10 @@ type solution struct {
 // pools, and over the pools against anchors of every token that they trade against.
 func (s *solver) solveTokens(tokens ...uint32) solution {
 	s.priceAnchors()
-	if native := s.st.Native; native != market.NoIndex && !slices.Contains(tokens, native) {
-		tokens = append(tokens, native)
+	for _, native := range [2]uint32{s.leader, s.follower} {
+		if native != market.NoIndex && !slices.Contains(tokens, native) {
+			tokens = append(tokens, native)
+		}
 	}
 	marks := s.markTokens(tokens)
 	quotes := s.priceHops(func(pool *market.Pool) bool {
@@ -161,6 +163,7 @@ func (s *solver) solveTokens(tokens ...uint32) solution {
 	for _, token := range tokens {
 		s.keepPrice(token)
 	}
+	s.follow()
 	s.liftExits()
 	return solution{quotes, marks}
 }
@@ -232,7 +235,7 @@ func (s *solver) explainToken(token uint32, quotes []quote) PriceExplanation {
 	case s.prices[token].Anchor:
 		return s.explainQuotes(token, nil, nil)
 	}
-	own := quotesOf(token, quotes, false)
+	own := quotesOf(s.leaderOf(token), quotes, false)
 	return s.explainQuotes(token, own, s.selectQuotes(own, s.feed[s.st.Tokens.At(token).Address].Usd))
 }
 
@@ -269,7 +272,7 @@ func (s *solver) explainQuotes(token uint32, quotes, used []quote) PriceExplanat
 	}
 	if !e.Price.Anchor {
 		e.markOutliers(quotes, answer.Usd)
-		e.Checks = s.trustChecks(used, s.trustLimitsOf(token))
+		e.Checks = s.trustChecks(used, s.trustLimitsOf(s.leaderOf(token)))
 		e.Checks = append(e.Checks, s.holdChecks(token)...)
 	}
 	return e

@@ -59,7 +59,7 @@ func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
 func (s *solver) marketChecks(q *quote) []Check {
 	pool := s.st.Pools.At(q.pool)
 	side := 0
-	if pool.Currency1 == q.token {
+	if s.leaderOf(pool.Currency1) == q.token {
 		side = 1
 	}
 

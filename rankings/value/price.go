@@ -35,6 +35,7 @@ func (s *solver) solve() {
 		s.pauseAt(i)
 		s.keepPrice(uint32(i))
 	}
+	s.follow()
 	s.liftExits()
 }
 
@@ -51,11 +52,12 @@ type solver struct {
 	met    [][2]bool // by pool and side: it is a market; or nil when nobody asks
 	lapses []lapse
 
-	listed addressFilter // addresses that have a role
-	feed   map[market.Address]FeedPrice
-	prices []market.Price
-	roles  []role
-	whole  []float64 // raw units of a whole token
+	listed           addressFilter // addresses that have a role
+	feed             map[market.Address]FeedPrice
+	prices           []market.Price
+	roles            []role
+	leader, follower uint32    // the native currency and its wrapped form; see native.go
+	whole            []float64 // raw units of a whole token
 
 	// What the tokens that quotes are against are worth: anchors, and what
 	// the first hop priced.
@@ -147,7 +149,7 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 		anchor0 := s.prices[pool.Currency0].Anchor
 		anchor1 := s.prices[pool.Currency1].Anchor
 		switch {
-		case anchor0 && anchor1, !want(pool):
+		case anchor0 && anchor1, s.wraps(pool), !want(pool):
 		case anchor0:
 			s.first = s.appendQuote(s.first, i, 1, s.rawUsd[pool.Currency0])
 		case anchor1:

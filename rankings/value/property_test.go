@@ -216,3 +216,83 @@ func TestRowsAllocateNothing(t *testing.T) {
 		t.Errorf("a walk over all rows allocates %v times", n)
 	}
 }
+
+// wrappedWorld is a random market of the native currency, its wrapped form and others. merged
+// has the same without the wrapped form: its pools are those of the native currency.
+func wrappedWorld(seed uint64, merged bool) (w *world, wrapped uint32) {
+	r := rand.New(rand.NewPCG(seed, 9))
+	w = newWorld()
+	wrapped = w.token(2, 18)
+	w.params.WrappedNative = w.address(wrapped)
+	w.pools.Mut(0).Quarantined = r.IntN(3) > 0
+	usd := []float64{2000, 1, 2000, 5, 200, 0.5}
+	for i := range byte(3) {
+		w.token(10+i, 18)
+	}
+
+	for range 16 {
+		a, b := uint32(r.IntN(6)), uint32(r.IntN(6))
+		price := usd[a] / usd[b] * (0.98 + 0.04*r.Float64())
+		deep := math.Pow(10, 3+4*r.Float64()) / usd[b]
+		held := [2]uint32{uint32(r.IntN(2)) * market.NoIndex, market.HourOf(testNow) - uint32(r.IntN(9))}
+		if merged && a == wrapped {
+			a = w.eth
+		}
+		if merged && b == wrapped {
+			b = w.eth
+		}
+		if a == b || max(a, b) == wrapped && min(a, b) == w.eth {
+			w.pools.Mut(w.pool(w.usd, w.usd+2, 1)).Quarantined = true // no market either
+			continue
+		}
+		w.pools.Mut(w.poolFull(a, b, price, deep)).Held = held
+	}
+
+	known := r.IntN(4) // by which of the two something is held: bits
+	for n, token := range [2]uint32{w.eth, wrapped} {
+		if known>>n&1 == 0 && !(merged && known > 0) {
+			continue
+		}
+		at := w.tokens.Mut(token)
+		at.HourUsd, at.HourSource = 1990, []market.Source{market.SourceAnchor, market.SourcePool}[seed%2]
+		at.HourOnlyPool, at.HourCorroborated = market.NoIndex, seed%3 == 0
+		at.PriceLostAt = uint32(seed/2%2) * (market.HourOf(testNow) - 3)
+	}
+	return w, wrapped
+}
+
+// TestWrappedIsNative holds that tokens are worth the same whether pools have the native
+// currency or its wrapped form, also when an hour begins.
+func TestWrappedIsNative(t *testing.T) {
+	byMarkets := 0
+	for seed := range uint64(2000) {
+		w, wrapped := wrappedWorld(seed, false)
+		one, _ := wrappedWorld(seed, true)
+		st, want := w.state(), one.state()
+		hour := market.HourOf(testNow) + 1
+		begun := new(Pricer).beginHour(st, &w.params, nil, hour)
+		wants := new(Pricer).beginHour(want, &one.params, nil, hour)
+
+		for token := range st.Tokens.Len() {
+			as := token
+			if token == wrapped {
+				as = w.eth
+			}
+			got, p := st.Prices.At(token), want.Prices.At(as)
+			if !sameFields(reflect.ValueOf(*got), reflect.ValueOf(*p)) {
+				t.Fatalf("seed %d: token %d is %+v; of one currency %+v", seed, token, *got, *p)
+			}
+			x, y := begun.Prices[token], wants.Prices[as]
+			if !sameFields(reflect.ValueOf(x.Price), reflect.ValueOf(y.Price)) ||
+				x.PriceLostAt != y.PriceLostAt || x.TrustLostAt != y.TrustLostAt {
+				t.Fatalf("seed %d: token %d begins the hour as %+v; of one currency %+v", seed, token, x, y)
+			}
+			if token == wrapped && got.Source == market.SourceDerived && got.Markets > 1 {
+				byMarkets++
+			}
+		}
+	}
+	if byMarkets < 20 {
+		t.Errorf("only in %d markets others price the two", byMarkets)
+	}
+}

@@ -9,7 +9,7 @@ import (
 // quote is what one pool says of a token T against another token, by, whose
 // price is known.
 type quote struct {
-	token, pool, by uint32
+	token, pool, by uint32  // token: that of the native currency's two that leads
 	usd             float64 // per whole T; 0 when barred
 	reach           float64 // USD of by that selling T really yields
 	weight          float64 // reach, less what by itself cannot be sold for
@@ -84,6 +84,7 @@ func (s *solver) fillQuote(q *quote, index uint32, side int, byUsd float64) {
 
 	q.byAnchor = s.prices[q.by].Anchor
 	p := s.limitsOf(pool, side)
+	q.token = s.leaderOf(q.token)
 	q.outlier = p.Outlier
 	q.bar = p.barReason(pool, s.now)
 	if q.bar == market.ReasonQuarantined || q.bar == market.ReasonHookDelta {
@@ -106,7 +107,7 @@ func (s *solver) fillQuote(q *quote, index uint32, side int, byUsd float64) {
 		q.bar = market.ReasonThinMarket
 		return
 	}
-	q.usd = root * root * byUsd * s.whole[q.token]
+	q.usd = root * root * byUsd * s.whole[s.tokenOf(index, side)]
 	if s.met != nil {
 		s.met[index][side] = true
 	}
@@ -156,8 +157,9 @@ func (s *solver) limitByBacking(quotes []quote) {
 	}
 
 	for i := range quotes {
-		if q := &quotes[i]; s.offered[q.by] > s.exit[q.by] {
-			q.weight = q.reach * (s.exit[q.by] / s.offered[q.by])
+		q := &quotes[i]
+		if offered, exit := s.offered[q.by], s.exit[q.by]; offered > exit {
+			q.weight = q.reach * (exit / offered)
 		}
 	}
 
