@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
+	"testing"
+
+	"tidemark/rankings/script"
 )
 
 // chart holds what the charts of a row's pool or position say of now against
@@ -89,4 +92,49 @@ func (s *stage) lastPoint(row, group map[string]any, name string, want any) {
 func lastOf(group map[string]any, name string) any {
 	series := group[name].([]any)
 	return series[len(series)-1].(map[string]any)["value"]
+}
+
+// TestGasBeforeANativePool: as long as no pool has the native currency, gas goes by its wrapped
+// form, and a chart says so of these days also when a pool has it since.
+func TestGasBeforeANativePool(t *testing.T) {
+	s := overHTTP(newStage(t))
+	lines, err := script.Read("gas", `token WETH 18
+token USD 18
+wrapped WETH
+stables USD
+pool B WETH USD 500 10 @2500
+direct maker B min max 2e23
+at +1d
+times 1 push B @2510 | push B @2500
+wait +1h
+gas 100_000 1e9
+mint 1 alice B min max 1e20
+at +3d
+times 1 push B @2510 | push B @2500
+wait +1h
+token native 18
+pool A native USD 500 10 @2500
+direct maker A min max 2e23
+at +3d
+times 1 push A @2510 | push A @2500 | push B @2510 | push B @2500
+wait +1h`)
+	s.must(err)
+	for i := range lines {
+		s.where = lines[i].Where
+		s.line(&lines[i])
+	}
+	s.publish()
+
+	for query, points := range map[string]int{"range=all": 7, "interval=1h": 100} {
+		charts := s.decode(s.ask(s, "/v1/positions/1/swapdex-v4/1/charts", query).body)
+		pnl := charts["positionSeries"].(map[string]any)["pnlUsd"].([]any)
+		if len(pnl) < points {
+			t.Errorf("%s: %d points; want %d or more", query, len(pnl), points)
+		}
+		for _, p := range pnl {
+			if p := p.(map[string]any); p["value"] == nil {
+				t.Errorf("%s: the PnL at %v is null", query, p["timestamp"])
+			}
+		}
+	}
 }

@@ -136,7 +136,7 @@ func (s *Pages) positionSeries(
 	if kept.Upper, err = s.outside(st, p, p.TickUpper, p.UpperSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Native, err = s.quotes(v, st.Native, step, t.From()); err != nil {
+	if kept.Native, err = s.nativeQuotes(v, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil

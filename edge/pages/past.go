@@ -124,6 +124,38 @@ func (p *Pages) quotes(
 	return k.quotes[from-k.from:][:now-from+1], nil
 }
 
+// nativeQuotes returns what quotes does of the native currency, by its wrapped form where it
+// has no price of its own: as long as no pool had it, gas was valued by that.
+func (p *Pages) nativeQuotes(
+	v *rankings.View, step chart.Step, from uint32,
+) ([]value.Quote, error) {
+	st := v.State
+	quotes, err := p.quotes(v, st.Native, step, from)
+	unknown := func(q value.Quote) bool { return !market.Known(q.Usd) }
+	over := quotes[:max(len(quotes), 1)-1] // the last one is running
+	if err != nil || st.Native == market.NoIndex || !slices.ContainsFunc(over, unknown) {
+		return quotes, err
+	}
+
+	params, _ := p.cfg.Prices(st.Chain)
+	wrapped, ok := v.Token(params.WrappedNative)
+	if !ok || wrapped == st.Native {
+		return quotes, nil
+	}
+	others, err := p.quotes(v, wrapped, step, from)
+	if err != nil {
+		return nil, err
+	}
+
+	quotes = slices.Clone(quotes) // others may read them
+	for n := range over {
+		if unknown(quotes[n]) {
+			quotes[n] = others[n]
+		}
+	}
+	return quotes, nil
+}
+
 // readQuotes reads a token's price at the end of each interval from one to another.
 func (p *Pages) readQuotes(
 	st *market.State, token uint32, step chart.Step, from, to uint32,
