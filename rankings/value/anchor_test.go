@@ -267,7 +267,7 @@ func TestNativeWithoutMarkets(t *testing.T) {
 	st := w.state()
 	for _, native := range []uint32{w.eth, wrapped} {
 		p := st.Prices.At(native)
-		if market.Known(p.Usd) || p.Anchor || p.Corroborated || p.Reason != market.ReasonQuarantined {
+		if market.Known(p.Usd) || p.Anchor || p.Corroborated || p.Reason != market.ReasonNoMarket {
 			t.Errorf("after the grace token %d is %+v", native, *p)
 		}
 	}

@@ -276,7 +276,8 @@ func TestMissingReason(t *testing.T) {
 	f(stale, hook, stale)
 	f(stale, stale, hook)
 	f(hook, hook, quarantined)
-	f(quarantined, quarantined, hook)
+	f(hook, quarantined, hook)
+	f(market.ReasonNoMarket, quarantined)
 }
 
 // TestInRange: a range has its lower tick and not its upper one.

@@ -207,7 +207,7 @@ func TestQuarantine(t *testing.T) {
 	closed(w.positions.Mut(shut))
 	w.pools.Mut(pool).Quarantined = true
 	st := w.state()
-	if p := st.Prices.At(token); market.Known(p.Usd) || p.Reason != market.ReasonQuarantined || p.ExitUsd != 0 {
+	if p := st.Prices.At(token); market.Known(p.Usd) || p.Reason != market.ReasonNoMarket || p.ExitUsd != 0 {
 		t.Errorf("the token is %+v", *p)
 	}
 

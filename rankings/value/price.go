@@ -330,13 +330,14 @@ func (s *solver) newestSwap(quotes []quote) (unix int64) {
 }
 
 // missingReason returns why quotes give no price: the reason of the market that
-// came nearest to being eligible.
+// came nearest to being eligible. A quarantined pool is none.
 func missingReason(quotes []quote) market.Reason {
 	nearest := market.ReasonNoMarket
 	for i := range quotes {
 		switch bar := quotes[i].bar; {
 		case bar == market.ReasonNone, bar == market.ReasonThinMarket:
 			return market.ReasonThinMarket
+		case bar == market.ReasonQuarantined:
 		case bar == market.ReasonStalePrice, nearest == market.ReasonNoMarket:
 			nearest = bar
 		}
