@@ -2,10 +2,10 @@
 
 export const REASONS: Record<string, string> = {
   no_market: "No market trades this token against anything with a price.",
-  thin_market: "Its markets are too thin: selling $1,000 would move the price by more than 2 %.",
+  thin_market: "Its markets are too young, or too thin: selling $1,000 would move the price by more than 2 %.",
   uncorroborated: "Only the pool that the position sits in would price it, and its other markets contradict that price.",
   own_pool_only: "Only the pool that the position sits in would price it, and it has no other market.",
-  stale_price: "Its market is too young, or has not traded for a week.",
+  stale_price: "Its market has not traded for a week, or never.",
   bad_decimals: "The token's decimals are not a number that can be used.",
   hook_delta: "The pool's hook takes part of every swap, so its price is not what one gets.",
   unrealizable: "Selling the claim would not yield what it is counted at.",
