@@ -69,6 +69,8 @@ type chainActor struct {
 
 	feedFailures int       // since the last warning
 	warned       time.Time // when the last warning was
+	feedPatience time.Duration
+	failing      time.Time // since when the feed fails, or a node was last asked to write; see yields
 
 	feedMu      sync.Mutex         // held during a call of the feed
 	cancelFetch context.CancelFunc // of this epoch
@@ -233,9 +235,14 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 	if err != nil {
 		a.chain.FeedFailed(err, a.now())
 		a.warnFeedFailed(err)
+		if a.yields() {
+			a.stepDown("its feed fails")
+			return
+		}
 		a.startFetch()
 		return
 	}
+	a.failing = time.Time{}
 
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()

@@ -152,7 +152,7 @@ func (a *chainActor) promote() {
 		return
 	}
 	a.log.Info("this node writes the chain", "chain", a.config.Ledger.Chain, "after", a.nextCut()-1)
-	a.pause, a.snapshot.due = 0, time.Time{}
+	a.pause, a.snapshot.due, a.failing = 0, time.Time{}, time.Time{}
 	a.tellFollowers()
 	a.startFetch()
 	a.scheduleTick(a.every)
@@ -162,6 +162,28 @@ func (a *chainActor) promote() {
 // whose disk has no room leaves it to the others.
 func (a *chainActor) replaced() bool {
 	return a.member != nil && a.chain.Loaded() && !a.member.Leads()
+}
+
+// feedPatience is how long the feed of a writer may fail before another node is asked to
+// write: longer than most providers are away, and shorter than data is fresh.
+const feedPatience = 20 * time.Second
+
+// yields reports whether another node is to write the chain, because the feed of this one
+// has failed for long: that one may have a provider that answers.
+func (a *chainActor) yields() bool {
+	if a.member == nil {
+		return false
+	}
+
+	now := time.Now()
+	if a.failing.IsZero() {
+		a.failing = now
+	}
+	if now.Sub(a.failing) < a.feedPatience {
+		return false
+	}
+	a.failing = now
+	return a.member.Yield()
 }
 
 // stepDown follows the chain from now on.

@@ -85,6 +85,7 @@ func (f *fleet) join(name, dir string, mayWrite bool) *member {
 	}
 
 	spec := f.spec(m.set, quiet)
+	spec.Feed = downFeed{spec.Feed, &m.spoilt.feed}
 	if spec.Member, err = m.joined.Chain(1, mayWrite, m.hasRoom); err != nil {
 		f.t.Fatal(err)
 	}

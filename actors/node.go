@@ -69,7 +69,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			config: spec.Config, store: store, board: board, feed: source, every: every,
 			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
 			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
-			snapshotEvery: spec.SnapshotEvery,
+			snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
 		}
 		a.config.Beside = a.beside
 		a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }

@@ -82,6 +82,9 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool, hasRoom func() bool) (
 		return nil, fmt.Errorf("cannot listen to what nodes pin of chain %d: %w", id, err)
 	}
 	if mayWrite {
+		if _, err := c.nc.Subscribe(ch.yieldSubject(), ch.hearYield); err != nil {
+			return nil, fmt.Errorf("cannot listen to who leaves chain %d: %w", id, err)
+		}
 		c.work.Go(func() { ch.campaign(ch.ctx) })
 	}
 

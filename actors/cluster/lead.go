@@ -26,6 +26,8 @@ type lead struct {
 	ready    atomic.Bool  // this node has followed to the end
 	until    atomic.Int64 // unix nanoseconds until which this node leads; 0: it does not
 	revision uint64       // of the key, if this node has it; only campaign uses it
+	// yielded is when this node left the chain to another one; nil: never.
+	yielded atomic.Pointer[time.Time]
 }
 
 // Leads reports whether this node is to write the chain. That it is does not make it
@@ -40,8 +42,8 @@ func (ch *Chain) Resign() {
 	ch.lead.until.Store(0)
 }
 
-// campaign asks for the leadership while this node is ready and has room, renews it, and
-// gives it back when one of these or ctx ends.
+// campaign asks for the leadership while this node is ready, has room and has not just left
+// it to another one, renews it, and gives it back when one of these or ctx ends.
 func (ch *Chain) campaign(ctx context.Context) {
 	for ctx.Err() == nil {
 		ch.campaignOnce(ctx)
@@ -63,7 +65,7 @@ func (ch *Chain) campaignOnce(ctx context.Context) {
 
 	var err error
 	switch {
-	case !ch.lead.ready.Load() || !ch.hasRoom():
+	case !ch.lead.ready.Load() || !ch.hasRoom() || ch.hasYielded(yieldFor):
 		if ch.lead.revision > 0 {
 			ch.c.leads.Delete(ctx, key, jetstream.LastRevision(ch.lead.revision))
 		}

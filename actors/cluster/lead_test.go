@@ -230,3 +230,49 @@ func TestNoServers(t *testing.T) {
 		t.Errorf("without servers there is %+v, %v", e, err)
 	}
 }
+
+// A writer leaves the chain to a node that offers to write it: one that may, has everything, and
+// has not just left it itself. Where there is none it stays the writer.
+func TestYield(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, reader := s.member("a", true), s.member("reader", false)
+	elected(t, a)
+	ends(t, reader)
+	if a.Yield() || !a.Leads() {
+		t.Error("a writer leaves the chain to a node that only reads")
+	}
+	var full atomic.Bool
+	b := memberOn(t, s.join("b"), 1, true, func() bool { return !full.Load() })
+	if a.Yield() {
+		t.Error("a writer leaves the chain to a node that has not followed to the end")
+	}
+	ends(t, b)
+	full.Store(true)
+	if a.Yield() {
+		t.Error("a writer leaves the chain to a node without room")
+	}
+	full.Store(false)
+
+	began := time.Now()
+	if !a.Yield() || a.Leads() {
+		t.Fatal("a writer does not leave the chain to a node that would write")
+	}
+	ends(t, a) // ready again, at once
+	elected(t, b)
+	if took := time.Since(began); took > 3*leadEvery {
+		t.Errorf("after a writer that left the chain the next one came in %s", took)
+	}
+	if b.Yield() || !b.Leads() {
+		t.Error("a chain goes back to the node that has just left it")
+	}
+
+	b.c.Close()
+	elected(t, a)
+	before := time.Now().Add(-offerAgain)
+	a.lead.yielded.Store(&before)
+	c := s.member("c", true)
+	ends(t, c)
+	if !a.Yield() {
+		t.Error("a writer does not leave the chain for a second time")
+	}
+}
