@@ -49,6 +49,9 @@ const (
 	// minLease and maxLease bound a lease, in units. A kill costs the quota at most one.
 	minLease = 50
 	maxLease = 10_000
+	// firstShare: the first lease is at most this part of a quota. Of a plan with few units and
+	// any number of requests a second one node would have all, and the others none.
+	firstShare = 100
 	// shortLease and longLease are how long leases last whose size is changed.
 	shortLease = 500 * time.Millisecond
 	longLease  = 2 * time.Second
@@ -66,7 +69,13 @@ const (
 func (s *session) begin(t *accounts.Tally) {
 	s.start, s.startCounts, s.allowed, s.spent = t.Lease, t.Routes, t.Lease, t.Lease
 	s.reported = t.Routes
-	s.size = min(max(s.cell.Terms().Plan.RequestsPerSecond, minLease), maxLease)
+
+	plan := &s.cell.Terms().Plan
+	s.size = plan.RequestsPerSecond
+	if plan.MonthlyUnits > 0 {
+		s.size = min(s.size, plan.MonthlyUnits/firstShare)
+	}
+	s.size = min(max(s.size, minLease), maxLease)
 }
 
 // left is what the cell may still spend.

@@ -400,3 +400,27 @@ func TestOpenUnits(t *testing.T) {
 		t.Errorf("%d units are open; want 37", got)
 	}
 }
+
+// The first lease follows the requests a second of the plan, and is no large part of a quota.
+func TestFirstLease(t *testing.T) {
+	f := func(units, perSecond, want int64) {
+		t.Helper()
+		terms := accounts.NewTerms(&accounts.Plan{MonthlyUnits: units, RequestsPerSecond: perSecond}, false)
+		s := &session{cell: accounts.NewCell(7, "acme", 0, terms), month: testMonth, asks: true}
+		s.begin(tallyOf(0, 0))
+		if s.size != want {
+			t.Errorf("of %d units and %d requests a second the first lease is %d; want %d",
+				units, perSecond, s.size, want)
+		}
+		if s.allowed += s.wanted(units, 0, 1); s.allowed < want || s.low(time.Now().Add(-time.Hour)) {
+			t.Errorf("of %d units it has %d, and asks for more", units, s.allowed)
+		}
+	}
+
+	f(25_000, 5, minLease)
+	f(20_000_000, 500, 500)
+	f(1_000_000_000, 50_000, maxLease)
+	f(3_000, 5_000, minLease)
+	f(100_000, 5_000, 1_000)
+	f(100_000, 0, minLease)
+}
