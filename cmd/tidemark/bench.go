@@ -11,11 +11,13 @@ import (
 	"math"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tidemark/bench"
@@ -35,6 +37,13 @@ type BenchCmd struct {
 	Follow   BenchFollowCmd   `cmd:"" help:"Measure what a cluster costs beside a node alone."`
 	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
 	Node     BenchNodeCmd     `cmd:"" hidden:"" help:"Serve with what only the suite sets."`
+}
+
+// measureContext is interruptContext for a command that removes what it made when it ends: a
+// pipe that nobody reads any more, such as that to head, does not end it before that.
+func measureContext() (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so a write fails, and no more
+	return interruptContext()
 }
 
 // BenchCorpusCmd makes a corpus.
@@ -99,7 +108,7 @@ func (c *BenchPeersCmd) Run() error {
 			return fmt.Errorf("no peer %q; there are %s", name, strings.Join(bench.PeerNames, ", "))
 		}
 	}
-	ctx, stop := interruptContext()
+	ctx, stop := measureContext()
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, maxPeers)
 	defer cancel()

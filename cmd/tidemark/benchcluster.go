@@ -95,7 +95,7 @@ type BenchFollowCmd struct {
 
 // Run measures, and fails when a figure is not reached.
 func (b *BenchFollowCmd) Run() error {
-	ctx, stop := interruptContext()
+	ctx, stop := measureContext()
 	defer stop()
 	return cluster.MeasureFigures(ctx, &cluster.FigureSettings{
 		NATSServer: b.NATSServer, Corpus: b.Corpus, Refreshes: b.Refreshes, Refresh: b.Refresh, Rounds: b.Rounds,

@@ -71,7 +71,7 @@ func (c *BenchRunCmd) Run() error {
 		}
 	}
 
-	ctx, stop := interruptContext()
+	ctx, stop := measureContext()
 	defer stop()
 	run, err := bench.Run(ctx, bench.Settings{
 		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Paths: paths, Rates: c.Rate,

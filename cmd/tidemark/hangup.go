@@ -6,6 +6,10 @@ import (
 	"syscall"
 )
 
+// hangupIgnored tells whether this process was started with SIGHUP ignored, as by nohup. It
+// is read before takeHangups, after which nothing tells any more.
+var hangupIgnored = signal.Ignored(syscall.SIGHUP)
+
 // hangups receives SIGHUP. A terminal that is closed, or a manager that asks for a
 // reload, must not end a node.
 type hangups chan os.Signal
@@ -19,7 +23,8 @@ func takeHangups() hangups {
 }
 
 // giveBack has SIGHUP end the process again, which is right for every command that is
-// no node. One that came meanwhile ends it now.
+// no node, until it has something to undo (interruptContext). One that came meanwhile ends
+// it now.
 func (h hangups) giveBack() {
 	signal.Stop(h)
 	select {

@@ -95,9 +95,13 @@ const (
 )
 
 // interruptContext returns the context of a command that ends when it is interrupted or
-// told to stop.
+// told to stop, or when its terminal is closed.
 func interruptContext() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !hangupIgnored {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(context.Background(), signals...)
 }
 
 // run is main with arguments and an exit code, so that tests can be the command.
