@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -107,6 +106,9 @@ func (c *BenchPeersCmd) Run() error {
 		if !slices.ContainsFunc(bench.PeerNames, func(s string) bool { return strings.EqualFold(s, name) }) {
 			return fmt.Errorf("no peer %q; there are %s", name, strings.Join(bench.PeerNames, ", "))
 		}
+	}
+	if err := checkOutputs([]string{c.Out}, nil); err != nil {
+		return err
 	}
 	ctx, stop := measureContext()
 	defer stop()
@@ -235,18 +237,6 @@ func writeReport(path string, run, base *report.Run) error {
 		fmt.Println("report:", path)
 	}
 	return err
-}
-
-// writeTo makes a file, and its directory.
-func writeTo(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return errors.Join(write(f), f.Close())
 }
 
 // BenchNodeCmd is the process of a node that is measured: serve, with options

@@ -95,6 +95,9 @@ type BenchFollowCmd struct {
 
 // Run measures, and fails when a figure is not reached.
 func (b *BenchFollowCmd) Run() error {
+	if err := checkOutputs(nil, []string{b.Profiles}); err != nil {
+		return err
+	}
 	ctx, stop := measureContext()
 	defer stop()
 	return cluster.MeasureFigures(ctx, &cluster.FigureSettings{

@@ -71,6 +71,10 @@ func (c *BenchRunCmd) Run() error {
 		}
 	}
 
+	err = checkOutputs([]string{c.Out, c.Report}, []string{c.Profiles, c.Hgrm})
+	if err != nil {
+		return err
+	}
 	ctx, stop := measureContext()
 	defer stop()
 	run, err := bench.Run(ctx, bench.Settings{

@@ -24,5 +24,5 @@
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
 // usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data
 // are check, rebuild, archivecmd and restore in backup. checkurl compares the answers of
-// a node with each other. bench, benchrun and benchcluster measure (bench).
+// a node with each other. bench, benchrun, benchoutput and benchcluster measure (bench).
 package main
