@@ -226,17 +226,15 @@ func (c *BenchReportCmd) Run() error {
 		}
 	}
 
-	return writeReport(c.Out, run, base)
+	if err := writeReport(c.Out, run, base); err != nil {
+		return err
+	}
+	fmt.Println("report:", c.Out)
+	return nil
 }
 
 func writeReport(path string, run, base *report.Run) error {
-	err := writeTo(path, func(w io.Writer) error {
-		return report.HTML(w, run, base)
-	})
-	if err == nil {
-		fmt.Println("report:", path)
-	}
-	return err
+	return writeTo(path, func(w io.Writer) error { return report.HTML(w, run, base) })
 }
 
 // BenchNodeCmd is the process of a node that is measured: serve, with options

@@ -136,17 +136,9 @@ func (c *BenchRunCmd) command() string {
 	return text
 }
 
-// show prints and keeps what was measured.
+// show keeps and prints what was measured: in this order, since a reader of what is printed
+// may leave before its end.
 func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
-	if err := report.Table(os.Stdout, run); err != nil {
-		return err
-	}
-	if c.Figures {
-		if err := report.Goals(os.Stdout, run); err != nil {
-			return err
-		}
-	}
-
 	if c.Out != "" {
 		if err := writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }); err != nil {
 			return err
@@ -156,6 +148,18 @@ func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
 		if err := writeReport(c.Report, run, base); err != nil {
 			return err
 		}
+	}
+
+	if err := report.Table(os.Stdout, run); err != nil {
+		return err
+	}
+	if c.Figures {
+		if err := report.Goals(os.Stdout, run); err != nil {
+			return err
+		}
+	}
+	if c.Report != "" {
+		fmt.Println("report:", c.Report)
 	}
 	if base == nil {
 		return nil

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -31,11 +32,13 @@ func TestBenchRemovesItsCopy(t *testing.T) {
 		return found
 	}
 
+	kept := filepath.Join(dir, "run.ndjson")
 	// f runs words before the command, does what ends it, and wants the output to end so.
 	f := func(length string, before []string, end func(*exec.Cmd), want string) {
 		t.Helper()
 		words := append(before, "tidemark", "bench", "run", "--corpus", dir, "--only", "hot", "--rounds", "1",
-			"--keys", "10", "--length", length)
+			"--keys", "10", "--length", length, "--out", kept)
+		os.Remove(kept)
 		var said process.Output
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Stdout, cmd.Stderr = &said, &said
@@ -62,4 +65,7 @@ func TestBenchRemovesItsCopy(t *testing.T) {
 	f("1m", nil, hangUp, "context canceled")
 	f("300ms", []string{"nohup"}, hangUp, ": difference 0")
 	f("300ms", []string{"sh", "-c", `"$@" 2>&1 | head -n 1`, "sh"}, func(*exec.Cmd) {}, "starting a node")
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("what was measured is lost with the reader: %v", err)
+	}
 }
