@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +99,10 @@ func (c *BenchRunCmd) readOwnLoad() (paths []string, thresholds []bench.Threshol
 	if len(c.Only) > 0 && (c.Paths != "" || len(c.Rate) > 0) {
 		return nil, nil, errors.New("--only names scenarios; with --paths or --rate there are none")
 	}
-	for _, rate := range c.Rate {
+	for i, rate := range c.Rate {
+		if slices.Contains(c.Rate[:i], rate) { // they name scenarios
+			return nil, nil, fmt.Errorf("bad --rate: %g is there twice", rate)
+		}
 		if !(rate > 0 && rate <= maxRate) {
 			return nil, nil, fmt.Errorf("bad --rate %g; it is requests a second, more than 0 and at most %g",
 				rate, float64(maxRate))
