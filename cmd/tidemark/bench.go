@@ -117,7 +117,9 @@ func (c *BenchPeersCmd) Run() error {
 
 	run, err := bench.ComparePeers(ctx, bench.Settings{
 		Corpus: c.Corpus, Only: c.Only, Length: c.Length, Refresh: 5 * time.Second, Refreshes: c.Refreshes,
-		Settings: report.Settings{Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Seed: 1},
+		Settings: report.Settings{
+			Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Seed: 1, Command: ownCommand(os.Args),
+		},
 		Progress: os.Stderr,
 	}, c.Command)
 	if run == nil || ctx.Err() != nil {

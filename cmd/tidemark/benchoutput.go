@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,4 +73,26 @@ func checkDirectory(dir string) error {
 		return err
 	}
 	return unix.Access(dir, unix.W_OK|unix.X_OK)
+}
+
+// plainWord is what no shell reads as anything but itself.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// ownCommand is a command line as a shell takes it, with KEY instead of the key.
+func ownCommand(args []string) string {
+	var words []string
+	for i, arg := range args {
+		switch {
+		case i > 0 && args[i-1] == "--key":
+			arg = "KEY"
+		case strings.HasPrefix(arg, "--key="):
+			arg = "--key=KEY"
+		}
+
+		if !plainWord.MatchString(arg) {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"tidemark/bench"
@@ -84,7 +83,7 @@ func (c *BenchRunCmd) Run() error {
 		Profiles: c.Profiles, Histograms: c.Hgrm, Pieces: c.Pieces, Peers: c.Peers, Progress: os.Stderr,
 		Settings: report.Settings{
 			Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Accounts: c.Accounts, Seed: c.Seed,
-			Command: c.command(),
+			Command: ownCommand(os.Args),
 		},
 	})
 	if run == nil || len(run.Scenarios) == 0 {
@@ -129,15 +128,6 @@ func (c *BenchRunCmd) readOwnLoad() (paths []string, thresholds []bench.Threshol
 		return nil, nil, fmt.Errorf("cannot read the paths in %s: %w", c.Paths, err)
 	}
 	return paths, thresholds, nil
-}
-
-// command is the command line, without the key.
-func (c *BenchRunCmd) command() string {
-	text := strings.Join(os.Args, " ")
-	if c.Key != "" {
-		text = strings.ReplaceAll(text, c.Key, "KEY")
-	}
-	return text
 }
 
 // show keeps and prints what was measured: in this order, since a reader of what is printed
