@@ -124,6 +124,7 @@ type head struct {
 	status  int
 	length  int   // of the body
 	charged int64 // units, as the response says
+	closes  bool  // the server closes the connection after it
 }
 
 // maxResponseHead bounds a response's head: no server of ours sends more.
@@ -153,7 +154,7 @@ func parseHead(b []byte) (h head, n int, err error) {
 		return h, 0, fmt.Errorf("bad status in %.40q", line)
 	}
 
-	h.length = -1
+	h.length, h.closes = -1, line[7] == '0'
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, lineEnd)
 		if err := h.parseField(line); err != nil {
@@ -173,6 +174,7 @@ func parseHead(b []byte) (h head, n int, err error) {
 func (h *head) parseField(line []byte) (err error) {
 	name, value, ok := bytes.Cut(line, []byte{':'})
 	value = bytes.TrimSpace(value)
+
 	switch {
 	case !ok:
 		return errors.New("no colon")
@@ -180,6 +182,10 @@ func (h *head) parseField(line []byte) (err error) {
 		h.length, err = strconv.Atoi(string(value))
 	case bytes.EqualFold(name, []byte("X-Units-Charged")):
 		h.charged, err = strconv.ParseInt(string(value), 10, 64)
+	case bytes.EqualFold(name, []byte("Connection")):
+		keeps := bytes.EqualFold(value, []byte("keep-alive"))
+		h.closes = !keeps && (h.closes || bytes.EqualFold(value, []byte("close")))
 	}
+
 	return err
 }

@@ -19,9 +19,12 @@ func TestParseHead(t *testing.T) {
 		}
 	}
 
-	f("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", head{200, 5, 0}, "hello")
-	f("HTTP/1.1 429 Slow\r\nx-units-charged: 12\r\ncontent-length:0\r\n\r\n", head{429, 0, 12}, "")
-	f("HTTP/1.1 204 No Content\r\nVary: Origin\r\n\r\n", head{204, 0, 0}, "")
+	f("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", head{200, 5, 0, false}, "hello")
+	f("HTTP/1.1 429 Slow\r\nx-units-charged: 12\r\ncontent-length:0\r\n\r\n", head{429, 0, 12, false}, "")
+	f("HTTP/1.1 204 No Content\r\nVary: Origin\r\n\r\n", head{204, 0, 0, false}, "")
+	f("HTTP/1.1 200 OK\r\nconnection: Close\r\nContent-Length: 0\r\n\r\n", head{200, 0, 0, true}, "")
+	f("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", head{200, 0, 0, true}, "")
+	f("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n", head{200, 0, 0, false}, "")
 
 	bad := func(text string) {
 		t.Helper()

@@ -340,8 +340,11 @@ func TestServerGone(t *testing.T) {
 // answered, also if nothing was under way when it did.
 func TestServerGoneBetweenRequests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Connection", "close") // after this answer
-		io.WriteString(w, "ok")
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			conn.Close() // without a word of it
+		}
 	}))
 	defer server.Close()
 
@@ -352,6 +355,27 @@ func TestServerGoneBetweenRequests(t *testing.T) {
 	if r.Statuses[200] != 2 || r.Unanswered != 18 || r.Unsent != 0 || len(r.Problems) == 0 {
 		t.Errorf("answers %v, unanswered %d, unsent %d, problems %v; want 2, 18, 0 and why",
 			r.Statuses, r.Unanswered, r.Unsent, r.Problems)
+	}
+}
+
+// A connection that a server closes in order, as its answer says, is opened again: a proxy does
+// so after some requests.
+func TestServerClosesInOrder(t *testing.T) {
+	var served atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if served.Add(1)%3 == 0 {
+			w.Header().Set("Connection", "close")
+		}
+		io.WriteString(w, "ok")
+	}))
+	defer server.Close()
+
+	r := mustRun(t, Config{
+		Addr: server.Listener.Addr().String(), Connections: 2, Mix: onePath("/"), Length: 200 * time.Millisecond,
+	})
+	if n := r.Statuses[200]; r.Bad() > 0 || n < 30 || n != uint64(served.Load()) || r.Reopened != n/3 {
+		t.Errorf("answers %v, %d reopened, problems %v; the server gave %d and closed after each third",
+			r.Statuses, r.Reopened, r.Problems, served.Load())
 	}
 }
 

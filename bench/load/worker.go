@@ -253,8 +253,25 @@ func (w *worker) readAnswer(index int) {
 	}
 	if done {
 		w.finishRequest(c, w.now())
+		if c.head.closes {
+			w.reopen(index)
+		}
 		w.idle[c.target] = append(w.idle[c.target], index)
 	}
+}
+
+// reopen replaces a connection that the server closes in order, as a proxy does after so many
+// requests. Other answers are read late meanwhile, which is counted.
+func (w *worker) reopen(index int) {
+	c := &w.conns[index]
+	c.close()
+	fd, err := dial(w.targets[c.target].Addr, w.epoll, index)
+	if err != nil {
+		w.drop(index, err)
+		return
+	}
+	c.fd = fd
+	w.Reopened++
 }
 
 // finishRequest counts a complete response.
@@ -282,7 +299,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	}
 }
 
-// drop closes a broken connection. It is not replaced: with every one of them
+// drop gives a broken connection up. It is not replaced: with every one of them
 // something is wrong, and without any the server is gone.
 func (w *worker) drop(index int, why error) {
 	c := &w.conns[index]
