@@ -342,21 +342,26 @@ func TestAddPeers(t *testing.T) {
 	f("{", 9, 0, false)
 }
 
-func TestLoopback(t *testing.T) {
-	f := func(target string, want bool) {
+// What is no URL of a node is refused as that, and load on others without leave.
+func TestCheckURL(t *testing.T) {
+	f := func(target string, own bool, want string) {
 		t.Helper()
-		if got := Loopback(target); got != want {
-			t.Errorf("Loopback(%q) = %v", target, got)
+		if got := fmt.Sprint(CheckURL(target, own)); !strings.Contains(got, want) {
+			t.Errorf("%q is %s; want %s", target, got, want)
 		}
 	}
 
-	f("http://127.0.0.1:8080", true)
-	f("http://localhost", true)
-	f("http://[::1]:80/", true)
-	f("http://10.0.0.1", false)
-	f("http://127.0.0.1.example.com", false)
-	f("http://example.com", false)
-	f("::", false)
+	f("http://127.0.0.1:8080", false, "nil")
+	f("http://localhost", false, "nil")
+	f("http://[::1]:80/", false, "nil")
+	for _, elsewhere := range []string{"http://10.0.0.1", "http://127.0.0.1.example.com", "http://example.com"} {
+		f(elsewhere, false, "is not this machine")
+		f(elsewhere, true, "nil")
+	}
+	for _, bad := range []string{"::", "localhost:8080", "127.0.0.1:8080", "https://127.0.0.1", "http://127.0.0.1/v1"} {
+		f(bad, false, "it is http://HOST:PORT")
+		f(bad, true, "it is http://HOST:PORT")
+	}
 }
 
 // A run that is stopped while it learns what a node has does not wait for one that hangs, and

@@ -71,15 +71,18 @@ func (s *suite) unitsUsed() (int64, error) {
 	return usage.UnitsUsed, err
 }
 
-// Loopback reports whether a URL's host is this machine, by its address: no
-// name but localhost is looked up.
-func Loopback(target string) bool {
-	u, err := url.Parse(target)
+// CheckURL returns an error unless a URL is that of a node on this machine, by its address:
+// no name but localhost is looked up. Whoever owns the target may have it elsewhere.
+func CheckURL(target string, own bool) error {
+	u, err := parseTarget(target)
 	if err != nil {
-		return false
+		return err
 	}
 	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if own || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target", target)
 }
 
 // unknown is what cannot be learnt of a node that is not ours.

@@ -49,9 +49,10 @@ const maxRate = 1e9
 
 // Run runs them.
 func (c *BenchRunCmd) Run() error {
-	if c.URL != "" && !bench.Loopback(c.URL) && !c.Own {
-		return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target",
-			c.URL)
+	if c.URL != "" {
+		if err := bench.CheckURL(c.URL, c.Own); err != nil {
+			return err
+		}
 	}
 	failOver, err := parsePercent(c.FailOver)
 	if err != nil {
