@@ -50,7 +50,7 @@ func ReadPaths(r io.Reader) (paths []string, err error) {
 // pathsMix asks for the paths of a list, each as likely; answers say what they cost.
 func pathsMix(paths []string) func(*target) load.Mix {
 	return func(*target) load.Mix {
-		return single("own path", load.AnyUnits, func(dst []byte, r *rand.Rand) []byte {
+		return single(load.ByPath, load.AnyUnits, func(dst []byte, r *rand.Rand) []byte {
 			return append(dst, paths[r.IntN(len(paths))]...)
 		})
 	}

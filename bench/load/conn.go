@@ -80,6 +80,9 @@ func (c *conn) sendRequest() error {
 	return err
 }
 
+// path is what the request asks for.
+func (c *conn) path() string { return string(bytes.Fields(c.out)[1]) }
+
 // takeBytes takes bytes of a response and reports whether they complete it.
 func (c *conn) takeBytes(b []byte) (done bool, err error) {
 	if !c.busy {

@@ -43,10 +43,13 @@ func newCounts(length time.Duration) Counts {
 	return c
 }
 
-// countAnswer enters a complete response, and reports whether its status was expected.
-func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) bool {
+// countAnswer enters the complete response of a connection, and reports whether its status was
+// expected.
+func (c *Counts) countAnswer(of *conn) bool {
+	p, status, charged := of.part, of.head.status, of.head.charged
 	c.Statuses[status]++
 	c.Charged += charged
+
 	switch {
 	case p.Units == AnyUnits:
 		c.Expected += charged
@@ -56,8 +59,13 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) bo
 	if status == 200 || slices.Contains(p.Accept, status) {
 		return true
 	}
+
 	c.Failures++
-	c.Note("%s was answered %d: %.100s", p.Name, status, body)
+	name := p.Name
+	if name == ByPath {
+		name = of.path()
+	}
+	c.Note("%s was answered %d: %.100s", name, status, of.body)
 	return false
 }
 

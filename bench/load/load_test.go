@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -377,6 +378,25 @@ func TestServerClosesInOrder(t *testing.T) {
 		t.Errorf("answers %v, %d reopened, problems %v; the server gave %d and closed after each third",
 			r.Statuses, r.Reopened, r.Problems, served.Load())
 	}
+}
+
+// Where paths have nothing in common, a problem names the one that was asked.
+func TestProblemNamesPath(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	f := func(name, want string) {
+		t.Helper()
+		r := mustRun(t, Config{
+			Addr: server.Listener.Addr().String(), Connections: 1, Rate: 50, Length: 100 * time.Millisecond,
+			Mix: Mix{{Name: name, Weight: 1, Path: Fixed("/v1/a?b=1")}},
+		})
+		if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], want) {
+			t.Errorf("the problems of part %q are %q; want one of %s", name, r.Problems, want)
+		}
+	}
+
+	f("list", "list was answered 404: 404 page not found")
+	f(ByPath, "/v1/a?b=1 was answered 404: 404 page not found")
 }
 
 // A run that is stopped does not wait for a server that hangs.

@@ -10,8 +10,8 @@ type Mix []Part
 
 // Part is one kind of request.
 type Part struct {
-	Name   string
-	Weight int // of the sum of all; at least 1
+	Name   string // ByPath: in problems, each request has its own
+	Weight int    // of the sum of all; at least 1
 	// Path appends path and query; every worker calls it, with an r of its own.
 	Path func(dst []byte, r *rand.Rand) []byte
 	// Units are what a 200 or 404 costs. AnyUnits: what the answers say.
@@ -20,8 +20,12 @@ type Part struct {
 	Accept []int
 }
 
-// AnyUnits are the units of a part whose cost is not known.
-const AnyUnits = -1
+const (
+	// ByPath is the name of a part whose requests have nothing in common.
+	ByPath = ""
+	// AnyUnits are the units of a part whose cost is not known.
+	AnyUnits = -1
+)
 
 // Fixed returns a Path that is always the same.
 func Fixed(path string) func([]byte, *rand.Rand) []byte {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -278,7 +277,7 @@ func (w *worker) reopen(index int) {
 func (w *worker) finishRequest(c *conn, now time.Duration) {
 	c.busy = false
 	w.inFlight--
-	expected := w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
+	expected := w.countAnswer(c)
 	if now >= w.cfg.Warmup && !w.targets[c.target].Aside {
 		// What was under way at the end has been late for as long as any other: without it a
 		// server that stalls until then would have no late answer at all.
@@ -294,7 +293,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	}
 
 	if c.sampled && expected && len(w.checks) < maxChecked { // a failure is one already
-		w.checks = append(w.checks, answer{c.head.status, string(bytes.Fields(c.out)[1]), c.body})
+		w.checks = append(w.checks, answer{c.head.status, c.path(), c.body})
 		c.body = nil
 	}
 }
