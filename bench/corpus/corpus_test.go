@@ -1,10 +1,13 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +76,40 @@ func TestShape(t *testing.T) {
 	between("power of sizes by rank", c.Zipf, 0.8, 1.4) // the cast has more than its share
 	between("positions of a year", float64(c.Years), 10, 100)
 	between("positions with 1,000 transactions", float64(c.Long), 6, 60)
+}
+
+// What no node could make is refused before anything is removed for it.
+func TestSpecIsChecked(t *testing.T) {
+	dir := t.TempDir()
+	made := Spec{Positions: 3000, Chains: 3, Seed: 1, Genesis: "2025-01-01T00:00:00Z"}
+	if err := made.SetDefaults(); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Record{Spec: made}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := func(s Spec, want string) {
+		t.Helper()
+		s.Chains = cmp.Or(s.Chains, 3)
+		why, err := Discard(dir, s)
+		if err == nil || !strings.Contains(err.Error(), want) || why != "" {
+			t.Errorf("%+v: %q, %v; want %q", s, why, err, want)
+		}
+		if _, err := Read(dir); err != nil {
+			t.Errorf("%+v: the corpus that there was: %v", s, err)
+		}
+	}
+
+	f(Spec{Positions: 1}, "cannot make a corpus of 1 positions on 3 chains; at least 3000")
+	f(Spec{Positions: 3000, Pools: 1}, "chain 1: cannot simulate 1 pools; at least 5")
+	f(Spec{Positions: 3000, Pools: 12}, "chain 42161: cannot simulate 4 pools; at least 5")
+	f(Spec{Positions: 3000, Pools: -1}, "cannot simulate 0 pools")
+	f(Spec{Positions: 3000, Pools: 2000}, "chain 1: cannot simulate 1305 positions in 870 pools; at least 1745")
+	f(Spec{Positions: 3000, Days: -1}, "cannot simulate -1 days; at least 1, at most 3650")
+	f(Spec{Positions: 3000, Days: 3651}, "cannot simulate 3651 days")
+	f(Spec{Positions: 3000, Seed: -7}, "seed -7; at least 0")
+	f(Spec{Positions: math.MaxInt}, "at most 100000000 and 1000000 a chain")
+	f(Spec{Positions: 3000, Pools: math.MaxInt}, "at most 100000000 and 1000000 a chain")
 }
 
 // What no configuration has is on the command line of a node.

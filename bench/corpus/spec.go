@@ -13,6 +13,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 )
 
 // Spec is what a corpus is made from. The same Spec gives the same corpus.
@@ -56,9 +57,31 @@ func (s *Spec) SetDefaults() error {
 	case s.Positions < fewest*s.Chains:
 		return fmt.Errorf("cannot make a corpus of %d positions on %d chains; at least %d",
 			s.Positions, s.Chains, fewest*s.Chains)
+	case s.Positions > s.Chains*sim.MaxPositions || s.Pools > s.Chains*sim.MaxPools:
+		return fmt.Errorf("cannot make a corpus of %d positions in %d pools; at most %d and %d a chain",
+			s.Positions, s.Pools, sim.MaxPositions, sim.MaxPools)
+	case s.Seed < 0:
+		return fmt.Errorf("cannot make a corpus with seed %d; at least 0", s.Seed)
 	}
 
 	s.Crowd = cmp.Or(s.Crowd, crowdFor(s.Days, s.firstChainPart(s.Pools)))
+	return s.checkMarkets()
+}
+
+// checkMarkets makes the market of every chain, as a node does, which costs nothing yet: a
+// corpus that is to be replaced is there until then.
+func (s *Spec) checkMarkets() error {
+	positions, pools := s.firstChainPart(s.Positions), s.firstChainPart(s.Pools)
+	for _, c := range Chains[:s.Chains] {
+		_, err := sim.NewWorkload(sim.Config{
+			Chain: market.ChainID(c.ID), Positions: positions * c.Share / 100, Pools: pools * c.Share / 100,
+			Days: s.Days, StartBlock: 1, Stables: make([]market.Address, 2),
+		}, sim.Workload{Crowd: s.Crowd})
+		if err != nil {
+			return fmt.Errorf("cannot make a corpus of %d positions in %d pools over %d days: chain %d: %w",
+				s.Positions, s.Pools, s.Days, c.ID, err)
+		}
+	}
 	return nil
 }
 
