@@ -144,6 +144,31 @@ func TestAdmit(t *testing.T) {
 	f("", false)
 }
 
+// A server that does not start leaves nothing behind: neither a program that is none, nor
+// one that has no directory.
+func TestServerDoesNotStart(t *testing.T) {
+	path, programs, scratch := os.Getenv("PATH"), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(programs, "redis-server"), []byte("none"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", scratch)
+	f := func(name, inPath, dir string) {
+		t.Helper()
+		t.Setenv("PATH", inPath)
+		if p, err := databases[name](t.Context(), dir); err == nil {
+			t.Errorf("%s was opened", name)
+			p.close()
+		}
+		if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+			t.Errorf("%s left %v, %v", name, left, err)
+		}
+	}
+
+	f("Redis", programs, t.TempDir())
+	f("Redis", path, filepath.Join(scratch, "none"))
+	f("PostgreSQL", path, filepath.Join(scratch, "none"))
+}
+
 // Totals are told as the node tells them.
 func TestPageEnd(t *testing.T) {
 	f := func(total, number, rows uint64, want string) {

@@ -72,6 +72,11 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for PostgreSQL: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(sockets))
+		}
+	}()
 	if err := errors.Join(os.Chmod(sockets, 0o777), os.Chmod(dir, 0o777)); err != nil { // for its user
 		return nil, fmt.Errorf("cannot open directories to PostgreSQL: %w", err)
 	}

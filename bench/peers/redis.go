@@ -57,7 +57,7 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 		// It refuses more than is free, and is left out then.
 		"--maxmemory", strconv.FormatInt(process.ReadMachine().Available, 10)), dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(sockets))
 	}
 	err = r.server.Await(ctx, process.PollEvery, func() (err error) {
 		r.client, err = rueidis.NewClient(rueidis.ClientOption{
