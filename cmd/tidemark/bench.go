@@ -87,7 +87,7 @@ func (c *BenchCorpusCmd) Run() error {
 // BenchPeersCmd compares a node with databases.
 type BenchPeersCmd struct {
 	Corpus      string        `help:"Corpus to ask about." default:"./corpus" placeholder:"DIR"`
-	Command     string        `help:"The program of bench/peers." required:"" type:"path" placeholder:"FILE"`
+	Command     string        `help:"The program of bench/peers." required:"" type:"existingfile" placeholder:"FILE"`
 	Only        []string      `help:"PostgreSQL, Redis, SQLite; all when none is named." placeholder:"NAME"`
 	Connections int           `help:"Connections of the client." default:"64"`
 	Rounds      int           `help:"Rounds in which both take turns; 0: only compare answers." default:"3"`

@@ -15,7 +15,7 @@ import (
 
 // BenchClusterCmd runs a cluster until it is told to stop.
 type BenchClusterCmd struct {
-	NATSServer string `help:"The program nats-server." required:"" type:"path" placeholder:"FILE"`
+	NATSServer string `help:"The program nats-server." required:"" type:"existingfile" placeholder:"FILE"`
 	Nodes      int    `help:"Nodes, 1 to 9." default:"3"`
 	Listen     string `help:"Address of the balancer." default:"127.0.0.1:8080" placeholder:"ADDR"`
 	Out        string `help:"Directory of all data; what is there is deleted." default:"./cluster" placeholder:"DIR"`
@@ -83,7 +83,7 @@ func writeCluster(w io.Writer, c *cluster.Cluster) {
 
 // BenchFollowCmd measures a cluster.
 type BenchFollowCmd struct {
-	NATSServer string        `help:"The program nats-server." required:"" type:"path" placeholder:"FILE"`
+	NATSServer string        `help:"The program nats-server." required:"" type:"existingfile" placeholder:"FILE"`
 	Corpus     string        `help:"Corpus of one chain." default:"./corpus" placeholder:"DIR"`
 	Refresh    time.Duration `help:"Time between refreshes." default:"5s"`
 	Refreshes  int           `help:"Refreshes that are measured of every node." default:"36"`
