@@ -380,7 +380,8 @@ func TestStopBeforeLoad(t *testing.T) {
 	defer stop()
 	started := time.Now()
 	_, err := Run(ctx, Settings{
-		URL: server.URL, Key: "k", Unpinned: true, Length: time.Second, Refreshes: 1, Progress: io.Discard,
+		URL: server.URL, Key: "k", Unpinned: true, Length: time.Second, Refreshes: 1, Refresh: time.Second,
+		Progress: io.Discard,
 		Settings: report.Settings{Connections: 1, Rounds: 1, Keys: 1},
 	})
 	if took := time.Since(started); err == nil || took > 5*time.Second || asked.Load() != 1 {

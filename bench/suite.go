@@ -89,8 +89,9 @@ func (s *Settings) check(leastRounds int) error {
 		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", s.Connections, load.MaxConnections)
 	case s.Keys < 1 || s.Accounts < 0:
 		return fmt.Errorf("cannot ask with %d keys of %d accounts", s.Keys, s.Accounts)
-	case s.Refreshes < 1 || s.Refresh < 0:
-		return fmt.Errorf("cannot measure %d refreshes, one every %s", s.Refreshes, s.Refresh)
+	case s.Refreshes < 1 || s.Refresh < process.LeastRefresh:
+		return fmt.Errorf("cannot measure %d refreshes, one every %s; at least 1, every %s", s.Refreshes,
+			s.Refresh, process.LeastRefresh)
 	}
 	return nil
 }

@@ -31,6 +31,18 @@ type FigureSettings struct {
 	Progress   io.Writer
 }
 
+// check refuses what measures nothing before anything is started.
+func (s *FigureSettings) check() error {
+	switch {
+	case s.Length <= 0 || s.Rounds < 1:
+		return fmt.Errorf("cannot measure %d rounds of %s; at least 1, of more than 0s", s.Rounds, s.Length)
+	case s.Refreshes < 1 || s.Refresh < process.LeastRefresh:
+		return fmt.Errorf("cannot measure %d refreshes, one every %s; at least 1, every %s", s.Refreshes,
+			s.Refresh, process.LeastRefresh)
+	}
+	return nil
+}
+
 // What is asked of a cluster.
 const (
 	followerShare = 0.35 // of the writer's CPU for a refresh, at a million positions
@@ -58,6 +70,9 @@ type figures struct {
 // beside a node alone, and pages of one to three nodes behind a balancer. The error
 // names the figures that are not reached.
 func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
+	if err := s.check(); err != nil {
+		return err
+	}
 	f := &figures{FigureSettings: s}
 	defer func() { err = errors.Join(err, f.finish()) }()
 	if err := f.prepare(ctx); err != nil {

@@ -5,11 +5,30 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"tidemark/bench/load"
 )
+
+// What measures nothing is refused before anything is started.
+func TestMeasureFiguresRefuses(t *testing.T) {
+	f := func(change func(*FigureSettings), want string) {
+		t.Helper()
+		s := &FigureSettings{Refreshes: 1, Refresh: time.Second, Rounds: 1, Length: time.Second, Corpus: "none"}
+		change(s)
+		if err := MeasureFigures(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want %q", s, err, want)
+		}
+	}
+
+	f(func(*FigureSettings) {}, "no corpus in none")
+	f(func(s *FigureSettings) { s.Rounds = 0 }, "cannot measure 0 rounds of 1s")
+	f(func(s *FigureSettings) { s.Length = 0 }, "cannot measure 1 rounds of 0s")
+	f(func(s *FigureSettings) { s.Refreshes = 0 }, "cannot measure 0 refreshes, one every 1s")
+	f(func(s *FigureSettings) { s.Refresh = 0 }, "one every 0s; at least 1, every 10ms")
+}
 
 // The cost of refreshes, or of cuts of a follower, is what was used since a reading; what the
 // node uses when idle is told apart.

@@ -26,6 +26,9 @@ type Node struct {
 	Ops    string // host:port; "" when not known
 }
 
+// LeastRefresh is the least refresh.every that a node takes.
+const LeastRefresh = 10 * time.Millisecond
+
 // Self is a command of our own executable, as nodes and limits are.
 func Self(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
