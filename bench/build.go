@@ -26,8 +26,7 @@ func BuildCorpus(
 	if _, err := corpus.Read(dir); !errors.Is(err, corpus.ErrNone) {
 		return nil, errors.Join(fmt.Errorf("cannot make a corpus in %s: there is one", dir), err)
 	}
-	// There may be one that was not finished.
-	if err := errors.Join(os.RemoveAll(corpus.DataDir(dir)), os.MkdirAll(dir, 0o755)); err != nil {
+	if err := errors.Join(corpus.RemoveUnfinished(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return nil, fmt.Errorf("cannot make a corpus: %w", err)
 	}
 

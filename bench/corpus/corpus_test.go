@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +112,30 @@ func TestSpecIsChecked(t *testing.T) {
 	f(Spec{Positions: 3000, Seed: -7}, "seed -7; at least 0")
 	f(Spec{Positions: math.MaxInt}, "at most 100000000 and 1000000 a chain")
 	f(Spec{Positions: 3000, Pools: math.MaxInt}, "at most 100000000 and 1000000 a chain")
+}
+
+// What is left of a corpus is removed, and no directory that only has the name of its data.
+func TestRemoveUnfinished(t *testing.T) {
+	f := func(config string, removed bool) {
+		t.Helper()
+		dir := t.TempDir()
+		err := errors.Join(os.WriteFile(filepath.Join(dir, "node.toml"), []byte(config), 0o600),
+			os.Mkdir(DataDir(dir), 0o700))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = RemoveUnfinished(dir)
+		if _, gone := os.Stat(DataDir(dir)); (err == nil) != removed || (gone != nil) != removed {
+			t.Errorf("beside %.30q: %v, %v; want it removed: %v", config, err, gone, removed)
+		}
+	}
+
+	f((&Spec{Chains: 1}).Config(new(Node)), true)
+	f("", false)
+	f("listen = \":8080\"\n", false)
+	if err := RemoveUnfinished(t.TempDir()); err != nil {
+		t.Error(err)
+	}
 }
 
 // What no configuration has is on the command line of a node.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tidemark/bench/report"
 	"tidemark/storage"
@@ -78,6 +79,21 @@ func (r *Record) Write(dir string) error {
 		return fmt.Errorf("cannot write the record of a corpus: %w", err)
 	}
 	return nil
+}
+
+// RemoveUnfinished removes the data of a corpus that was not finished. Data without the
+// configuration of a corpus beside it is somebody else's.
+func RemoveUnfinished(dir string) error {
+	data := DataDir(dir)
+	if _, err := os.Stat(data); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+
+	config, _ := os.ReadFile(filepath.Join(dir, "node.toml")) // none: the data is of no corpus
+	if title, _, _ := strings.Cut(nodeText, "\n"); !strings.HasPrefix(string(config), title) {
+		return fmt.Errorf("%s is there, and is of no corpus", data)
+	}
+	return os.RemoveAll(data)
 }
 
 // Discard makes room for a corpus of a Spec: it removes one that was made from
