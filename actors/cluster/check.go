@@ -37,7 +37,8 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 		}
 		if !syncs {
 			return fmt.Errorf("the NATS server %s at %s does not sync what it acknowledges; set "+
-				"jetstream { sync_interval: always } there, or start with --insecure-cluster", name, address)
+				"jetstream { sync_interval: always } there, or start with --insecure-cluster",
+				name, describeAddresses(address))
 		}
 		c.synced[name] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := newCluster(cfg)
 	err := c.connect()
 	if err != nil {
-		err = fmt.Errorf("cannot reach the NATS servers %v: %w", cfg.Servers, err)
+		err = fmt.Errorf("cannot reach the NATS servers %s: %w", describeAddresses(cfg.Servers...), err)
 		if !isRefusal(err) {
 			err = &Unreached{err}
 		}
@@ -101,6 +102,19 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.joined.Store(true)
 	c.warnInsecure()
 	return c, nil
+}
+
+// describeAddresses lists addresses without users, passwords and tokens: errors are logged.
+func describeAddresses(addresses ...string) string {
+	shown := make([]string, len(addresses))
+	for i, address := range addresses {
+		shown[i] = fmt.Sprintf("number %d", i+1)
+		if u, err := url.Parse(address); err == nil {
+			u.User = nil
+			shown[i] = u.String()
+		}
+	}
+	return strings.Join(shown, ", ")
 }
 
 func (c *Cluster) warnInsecure() {

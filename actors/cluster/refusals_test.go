@@ -39,6 +39,20 @@ func (l *text) String() string {
 	return l.b.String()
 }
 
+// Passwords and tokens in addresses are in no error, since errors are logged.
+func TestAddressesWithoutSecrets(t *testing.T) {
+	_, err := Open(t.Context(), Config{
+		Servers: []string{"nats://user:s3cret@127.0.0.1:1", "nats://s3crettoken@127.0.0.1:1"}, Log: slog.Default(),
+	})
+	const want = "cannot reach the NATS servers nats://127.0.0.1:1, nats://127.0.0.1:1: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v; want %s", err, want)
+	}
+	if got := describeAddresses("nats://user:s3cret@%zz"); got != "number 1" {
+		t.Errorf("an address that cannot be read is shown as %s", got)
+	}
+}
+
 // The files that a node is given are used, and those that are not there refuse its start. One
 // that is not kept safely says so.
 func TestConnects(t *testing.T) {

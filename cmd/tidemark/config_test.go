@@ -169,6 +169,14 @@ func TestConfigRefuses(t *testing.T) {
 	f("[limits]\nfreshness = \"soon\"", `tidemark.toml:2: limits.freshness is "soon"; allowed is a duration`)
 	f("[limits]\nfreshness = \"-1s\"", `tidemark.toml:2: limits.freshness is "-1s"; allowed is a duration`)
 	f("[limits]\ntotal-cap = -1", "tidemark.toml:2: limits.total-cap is -1; allowed is a whole number")
+
+	// A list or table where a text belongs may hold a provider's key.
+	const hidden = " is a list or table with an address; allowed is "
+	f("[[chains]]\nid = 1\n[[chains.endpoints]]\nurl = [\"https://rpc.example/s3cret\"]",
+		"tidemark.toml:4: chains[0].endpoints[0].url"+hidden)
+	f("[[chains]]\nid = 1\nrpc = {url = \"https://rpc.example/s3cret\"}", "tidemark.toml:3: chains[0].rpc"+hidden)
+	f("[[chains]]\nid = 1\nrpc = [[\"https://rpc.example/s3cret\"]]", "tidemark.toml:3: chains[0].rpc[0]"+hidden)
+	f("[prices]\nurl = [\"https://prices.example/s3cret\"]", "tidemark.toml:2: prices.url"+hidden)
 	f("[limits]\ntotal-cap = 0", "limits.total-cap is 0; allowed is 1 to 10000000")
 	f("feed = \"tape\"", `feed is "tape"; allowed are sim, rpc`)
 	f("feed = \"rpc\"", "chain 1 is enabled and has no node to read from")

@@ -54,11 +54,15 @@ func (l *loaded) checkCluster() {
 var usualPorts = map[string]int{"nats": 4222, "http": 8222}
 
 func (l *loaded) checkAddresses(name string, addresses []string, schemes ...string) error {
-	for _, address := range addresses {
+	for i, address := range addresses {
 		u, err := url.Parse(address)
 		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" {
-			return fmt.Errorf("%s%s has %q; allowed are addresses such as %s://10.0.0.1:%d",
-				l.placeOf(name), name, address, schemes[0], usualPorts[schemes[0]])
+			shown := strconv.Quote(address)
+			if strings.Contains(address, "@") { // messages are logged
+				shown = fmt.Sprintf("a wrong address %d, which is not shown since it may hold a password", i+1)
+			}
+			return fmt.Errorf("%s%s has %s; allowed are addresses such as %s://10.0.0.1:%d",
+				l.placeOf(name), name, shown, schemes[0], usualPorts[schemes[0]])
 		}
 	}
 	return nil

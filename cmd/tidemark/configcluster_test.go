@@ -37,6 +37,8 @@ func TestClusterSettings(t *testing.T) {
 	f(`cluster.name is "a b"`, `cluster = {nats = ["nats://10.0.0.1:4222"], name = "a b"}`)
 	f(`:1: cluster.nats has "10.0.0.1"; allowed are addresses such as nats://10.0.0.1:4222`,
 		`cluster.nats = ["10.0.0.1"]`)
+	f("cluster.nats has a wrong address 2, which is not shown since it may hold a password; allowed are",
+		`cluster.nats = ["nats://10.0.0.1:4222", "natss://user:s3cret@10.0.0.2:4222"]`)
 	f(`cluster.monitoring has "nats://x:1"; allowed are addresses such as http://10.0.0.1:8222`,
 		head+`monitoring = ["nats://x:1"]`)
 	f("cannot read cluster.credentials", head+`credentials = "`+filepath.Join(t.TempDir(), "none")+`"`)

@@ -103,7 +103,17 @@ func (s setting) set(raw any) error {
 		}
 	}
 
-	return fmt.Errorf("%s is %v; %s", s.name, raw, s.allowed())
+	return fmt.Errorf("%s is %s; %s", s.name, shownValue(raw), s.allowed())
+}
+
+// shownValue is a value of a wrong type as a message shows it. Addresses can hold a provider's
+// key, and messages are logged.
+func shownValue(raw any) string {
+	text := fmt.Sprint(raw)
+	if strings.Contains(text, "://") {
+		return "a list or table with an address"
+	}
+	return text
 }
 
 func (s setting) setInt(v int64) error {
