@@ -33,6 +33,9 @@ type CheckCmd struct {
 
 // Run prints every finding as a line and fails when there is one.
 func (c *CheckCmd) Run() error {
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
 	if c.URL != "" {
 		return c.checkURL()
 	}
@@ -49,6 +52,26 @@ func (c *CheckCmd) Run() error {
 	}
 	if len(findings) > 0 {
 		return fmt.Errorf("%d findings in %s", len(findings), c.Data)
+	}
+	return nil
+}
+
+// checkFlags refuses what cannot be meant.
+func (c *CheckCmd) checkFlags() error {
+	for _, n := range []struct {
+		name         string
+		value, least int
+	}{{"sample", c.Sample, 0}, {"requests", c.Requests, 1}, {"total-cap", c.TotalCap, 1}} {
+		if n.value < n.least {
+			return fmt.Errorf("--%s is %d; allowed is a whole number from %d on", n.name, n.value, n.least)
+		}
+	}
+
+	if c.Timeout <= 0 {
+		return fmt.Errorf("--timeout is %s; allowed is a duration above 0s, such as 30s", c.Timeout)
+	}
+	if c.URL != "" && !isURL(c.URL, "http", "https") {
+		return fmt.Errorf("--url is %q; allowed is http://HOST:PORT, or https", c.URL)
 	}
 	return nil
 }

@@ -257,6 +257,13 @@ func TestRefusedCommands(t *testing.T) {
 	f("ready", 404, `{"error": "no"}`, 1, "tidemark: no\n")
 
 	f("verify --sample=-1", 200, `[]`, 1, "tidemark: --sample is -1; allowed is a whole number from 0 on\n")
+	f("check --sample=-1", 200, ``, 1, "tidemark: --sample is -1; allowed is a whole number from 0 on\n")
+	f("check --requests 0", 200, ``, 1, "tidemark: --requests is 0; allowed is a whole number from 1 on\n")
+	f("check --total-cap=-1", 200, ``, 1, "tidemark: --total-cap is -1; allowed is a whole number from 1 on\n")
+	f("check --timeout=-1s", 200, ``, 1, "tidemark: --timeout is -1s; allowed is a duration above 0s, such as 30s\n")
+	for _, url := range []string{"127.0.0.1:8080", "localhost:8080", "http://", "unix:api.sock"} {
+		f("check --url "+url, 200, ``, 1, "tidemark: --url is \""+url+"\"; allowed is http://HOST:PORT, or https\n")
+	}
 	f("verify", 500, `{"error": "not now"}`, 2, "tidemark: not now\n")
 	f("verify", 200, `oh`, 2, "tidemark: cannot read the answer of the node on DIR: ")
 	f("verify --chain 1", 404, `{"error": "no chain 1"}`, 2, "tidemark: no chain 1\n")
