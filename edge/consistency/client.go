@@ -113,18 +113,34 @@ func (c *client) progress(format string, args ...any) {
 
 // get asks until the node has an answer that is neither 429 nor 503.
 func (c *client) get(ctx context.Context, path string) (*answer, error) {
-	for range busyTries {
-		a, pause, err := c.askOnce(ctx, path)
+	var a *answer
+	for try := range busyTries {
+		var pause time.Duration
+		var err error
+		a, pause, err = c.askOnce(ctx, path)
 		if err != nil || pause == 0 {
 			return a, err
+		}
+
+		if try == 0 {
+			c.progress("%s; asking again", a.refusal())
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, &Unfinished{ctx.Err()}
+			return nil, unfinished("%w; %s", context.Cause(ctx), a.refusal())
 		}
 	}
-	return nil, unfinished("%s is answered 429 or 503 %d times", path, busyTries)
+	return nil, unfinished("%s, %d times", a.refusal(), busyTries)
+}
+
+// refusal says what a 429 or 503 is about.
+func (a *answer) refusal() string {
+	why := fmt.Sprintf("%s is answered %d", a.path, a.status)
+	if message := text(a.object(), "error"); message != "" {
+		why += ": " + message
+	}
+	return why
 }
 
 // askOnce asks one time. A pause above 0 says to ask again after it.
@@ -146,8 +162,11 @@ func (c *client) askOnce(ctx context.Context, path string) (*answer, time.Durati
 
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		busy := &answer{path: path, status: response.StatusCode}
+		// A proxy may answer something else than JSON.
+		_ = json.NewDecoder(io.LimitReader(response.Body, mostBytes)).Decode(&busy.body)
 		io.Copy(io.Discard, io.LimitReader(response.Body, mostBytes))
-		return nil, pauseOf(response.Header), nil
+		return busy, pauseOf(response.Header), nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if c.Key == "" {
 			return nil, 0, unfinished("%s is answered %s: no key was given; give one with --key or "+

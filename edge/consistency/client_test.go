@@ -98,6 +98,31 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// A check that waits for a busy node says for what, and what ended it.
+func TestWaitsAloud(t *testing.T) {
+	interrupted := errors.New("interrupted")
+	ctx, stop := context.WithCancelCause(t.Context())
+	var told []string
+	progress := func(what string) {
+		told = append(told, what)
+		stop(interrupted)
+	}
+	c := testClient(t, Config{Progress: progress}, func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(503)
+		w.Write([]byte(`{"error": "chain 1 is temporarily unavailable"}`))
+	})
+
+	const why = "/v1/pools is answered 503: chain 1 is temporarily unavailable"
+	_, err := c.get(ctx, "/v1/pools")
+	if !errors.Is(err, interrupted) || !strings.HasSuffix(err.Error(), ": interrupted; "+why) {
+		t.Errorf("%v; want the cause, and %s", err, why)
+	}
+	if len(told) != 1 || told[0] != why+"; asking again" {
+		t.Errorf("told %q; want %q", told, why)
+	}
+}
+
 // The key and the path are sent as they are.
 func TestAsks(t *testing.T) {
 	c := testClient(t, Config{Key: "tm_srv_x"}, func(w http.ResponseWriter, q *http.Request) {
