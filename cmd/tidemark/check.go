@@ -83,17 +83,19 @@ func (c *CheckCmd) print(w io.Writer, findings []string) error {
 		}{append([]string{}, findings...)})
 	}
 
-	printLines(w, findings)
 	if len(findings) == 0 {
-		fmt.Fprintln(w, "no findings")
+		findings = []string{"no findings"}
 	}
-	return nil
+	return printLines(w, findings)
 }
 
-func printLines(w io.Writer, lines []string) {
+func printLines(w io.Writer, lines []string) error {
 	for _, line := range lines {
-		fmt.Fprintln(w, line)
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // checkData returns every finding of both stores and of the archives. Damage is a finding

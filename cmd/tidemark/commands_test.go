@@ -234,6 +234,34 @@ CHAIN  BLOCK  COMPARED  DIFFERENT
 	f("keys list --json", "GET /keys?account= null", `[{"id":"key_1"}]`, "[\n  {\n    \"id\": \"key_1\"\n  }\n]")
 }
 
+// A command whose output cannot be written has failed: what config print has written to a full
+// disk is no configuration.
+func TestUnwrittenOutput(t *testing.T) {
+	node := startAnswerer(t)
+	node.status, node.answer = http.StatusOK, `{"ready": true}`
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+
+	terminal := os.Stdout
+	defer func() { os.Stdout = terminal }()
+	os.Stdout = full
+	data := "--data=" + node.dir
+	for _, command := range [][]string{
+		{"config", "print"}, {"config", "print", "--json"}, {"config", "check"},
+		{"ready", data}, {"ready", "--json", data}, {"version"},
+	} {
+		if code := run(command); code != exitFailed {
+			t.Errorf("%s ended with %d on a full disk; want %d", command, code, exitFailed)
+		}
+	}
+	if err := new(CheckCmd).print(full, nil); err == nil {
+		t.Error("check has printed to a full disk")
+	}
+}
+
 // What a node refuses or answers badly is an error that says so, with an exit code.
 func TestRefusedCommands(t *testing.T) {
 	node := startAnswerer(t)

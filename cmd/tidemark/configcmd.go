@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -30,8 +31,9 @@ func (c *ConfigPrintCmd) Run() error {
 	if c.JSON {
 		return printJSON(os.Stdout, l.tree())
 	}
-	l.printConfig(os.Stdout)
-	return nil
+	out := bufio.NewWriter(os.Stdout) // which keeps the first error
+	l.printConfig(out)
+	return out.Flush()
 }
 
 // ConfigCheckCmd loads the configuration as serve does, makes the feeds, and
@@ -53,8 +55,8 @@ func (c *ConfigCheckCmd) Run() error {
 	for _, variable := range l.ignored {
 		fmt.Println("warning:", l.strayVariable(variable))
 	}
-	fmt.Println("configuration is good")
-	return nil
+	_, err = fmt.Println("configuration is good")
+	return err
 }
 
 // checkedConfig is what `config check --json` prints.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"sync/atomic"
 
 	"tidemark/actors/cluster/burst"
@@ -29,15 +30,15 @@ func (c *ReadyCmd) Run() error {
 		return fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
 	}
 	if c.JSON {
-		fmt.Printf("%s", answer)
+		_, err = os.Stdout.Write(answer)
 	}
 	if !v.Ready {
 		return errors.New(v.Reason)
 	}
 	if !c.JSON {
-		fmt.Println("ready")
+		_, err = fmt.Println("ready")
 	}
-	return nil
+	return err
 }
 
 // readiness tells balancers and service managers whether a node should be sent
