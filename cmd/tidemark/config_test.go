@@ -379,6 +379,14 @@ func TestGenesisBounds(t *testing.T) {
 	if _, err := loadText(t, "[sim]\ngenesis = 1970-01-01T00:00:00Z"); err != nil {
 		t.Error(err)
 	}
+
+	// Without a time zone it would be another time on another machine.
+	const allowed = `T00:00:00 without a time zone; allowed is a time such as 2026-01-02T15:00:00Z, or ""`
+	checkRefused(t, "[sim]\ngenesis = 2026-01-01T00:00:00", "tidemark.toml:2: sim.genesis is 2026-01-01"+allowed)
+	checkRefused(t, "[sim]\ngenesis = 2026-01-01", "tidemark.toml:2: sim.genesis is 2026-01-01"+allowed)
+	if l, err := loadText(t, "[sim]\ngenesis = 2026-01-01T02:00:00+02:00"); err != nil || l.Sim.Genesis.Hour() != 0 {
+		t.Error(err)
+	}
 }
 
 // All mistakes of a plan are told at once.

@@ -93,7 +93,7 @@ func (s setting) set(raw any) error {
 			return nil
 		}
 	case time.Time:
-		if s.value.Type() == reflect.TypeFor[time.Time]() {
+		if s.value.Type() == reflect.TypeFor[time.Time]() && hasOffset(v) {
 			s.value.Set(reflect.ValueOf(v.UTC()))
 			return nil
 		}
@@ -109,12 +109,19 @@ func (s setting) set(raw any) error {
 // shownValue is a value of a wrong type as a message shows it. Addresses can hold a provider's
 // key, and messages are logged.
 func shownValue(raw any) string {
+	if at, ok := raw.(time.Time); ok && !hasOffset(at) {
+		return at.Format("2006-01-02T15:04:05") + " without a time zone"
+	}
 	text := fmt.Sprint(raw)
 	if strings.Contains(text, "://") {
 		return "a list or table with an address"
 	}
 	return text
 }
+
+// hasOffset reports whether a time of the file says its time zone. TOML's local times and dates
+// do not: they are other times on other machines.
+func hasOffset(t time.Time) bool { return !strings.HasSuffix(t.Location().String(), "-local") }
 
 func (s setting) setInt(v int64) error {
 	switch s.value.Kind() {
