@@ -519,7 +519,7 @@ func TestConfigMakesFeeds(t *testing.T) {
 		"tidemark.toml:10: chain 1: address 1 of rpc is not an http, https, ws or wss URL; "+
 			"allowed is a URL with its scheme such as http://127.0.0.1:8545")
 	f("feed = \"rpc\"\n"+others+"[[chains]]\nid = 1\nrpc = [\"ws://127.0.0.1:8545\"]",
-		"tidemark.toml:10: cannot make the feed of chain 1: chain 1 has no RPC URL")
+		"tidemark.toml:10: cannot make the feed of chain 1: chain 1 has ws and wss addresses only")
 	f("[sim]\npools = 9", "tidemark.toml:2: chain 43114 with sim.pools = 9, ")
 	f("[sim]\npositions = 100", "tidemark.toml:2: chain 1 with sim.pools = 80, sim.positions = 100")
 	f("[sim]\nactions = 9", "cannot simulate 3000 positions with 9 actions; at least 12000")

@@ -499,6 +499,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 
 	f("chain 7 has no RPC URL")
+	f("chain 7 has ws and wss addresses only, which tell of new heads; give it an http or https address too, "+
+		"for everything else", "ws://a", "wss://b")
 	f("RPC URL 2 of chain 7: is not an http or https URL", "http://a", "ftp://user:s3cret@b")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "http://%zz")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "http:///path")

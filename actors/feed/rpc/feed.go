@@ -110,8 +110,12 @@ func New(c Config) (*Feed, error) {
 		}
 	}
 
-	if len(f.sources) == 0 {
+	switch {
+	case len(c.Endpoints) == 0:
 		return nil, fmt.Errorf("chain %d has no RPC URL", c.Chain)
+	case len(f.sources) == 0:
+		return nil, fmt.Errorf("chain %d has ws and wss addresses only, which tell of new heads; "+
+			"give it an http or https address too, for everything else", c.Chain)
 	}
 
 	for _, r := range []Role{Backfill, Live} {
