@@ -40,7 +40,7 @@ func (c *BackupCmd) Run() error {
 
 // RestoreCmd makes a stopped node's data from a checkpoint.
 type RestoreCmd struct {
-	Dir  string `arg:"" help:"Directory of the checkpoint." type:"existingdir"`
+	Dir  string `arg:"" help:"Directory of the checkpoint." type:"path"`
 	Data string `help:"Data directory to make, or an empty one." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
 }
 

@@ -268,6 +268,7 @@ func TestRefusedCommands(t *testing.T) {
 	f := func(command string, status int, answer string, wantCode int, want string) {
 		t.Helper()
 		node.status, node.answer = status, answer
+		command = strings.ReplaceAll(command, "DIR", node.dir)
 		code, _, got := runCommand(t, append(strings.Fields(command), "--data", node.dir)...)
 		if want = strings.ReplaceAll(want, "DIR", node.dir); code != wantCode || !strings.HasPrefix(got, want) {
 			t.Errorf("%s ended with %d: %swant %d: %s", command, code, got, wantCode, want)
@@ -298,6 +299,7 @@ func TestRefusedCommands(t *testing.T) {
 	f("verify --chain 1", 200, `oh`, 2, "tidemark: cannot read the answer of the node on DIR for chain 1: ")
 	f("verify --chain 1", 200, `{"compared": 5, "different": 2}`, 1, "tidemark: 2 values differ from the contracts\n")
 	f("unknown", 200, `{}`, 2, "tidemark: unexpected argument unknown")
+	f("restore DIR/missing", 200, ``, 1, "tidemark: DIR/missing is no checkpoint: ")
 }
 
 // A chain that cannot be compared keeps verify from no other, and what differs is told.
