@@ -63,7 +63,11 @@ func (l *loaded) openArchive(
 	}
 
 	st := a.Status()
-	log.Info("archive", "chain", c.ID, "from", st.Base.Number+1, "to", st.Head.Number, "events", st.Events,
+	if st.Head.Number == 0 {
+		log.Info("the archive is empty", "chain", c.ID)
+		return a, nil
+	}
+	log.Info("archive opened", "chain", c.ID, "from", st.Base.Number+1, "to", st.Head.Number, "events", st.Events,
 		"bytes", st.Bytes, "whole", st.Whole(c.StartBlock))
 	for _, hole := range st.Holes {
 		log.Warn("the archive lacks blocks; they are fetched at the head", "chain", c.ID, "blocks", hole.String())

@@ -318,9 +318,13 @@ func TestOpenedArchives(t *testing.T) {
 			l := &loaded{Config: defaultConfig()}
 			l.Data, l.Feed, l.Archive = t.TempDir(), feed, wanted
 
-			a, err := l.openArchive(&ChainConfig{ID: 1}, nil, metrics.NewSet(), slog.New(slog.DiscardHandler))
+			var log strings.Builder
+			a, err := l.openArchive(&ChainConfig{ID: 1}, nil, metrics.NewSet(), slog.New(slog.NewTextHandler(&log, nil)))
 			if err != nil {
 				t.Fatal(err)
+			}
+			if told := strings.Contains(log.String(), `msg="the archive is empty" chain=1`); told != (a != nil) {
+				t.Errorf("feed %s, archive = %v: the log has %q", feed, wanted, log.String())
 			}
 			if want := wanted && feed == "rpc"; (a != nil) != want {
 				t.Errorf("feed %s, archive = %v: there is one: %v; want %v", feed, wanted, a != nil, want)
