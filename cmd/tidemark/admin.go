@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,17 +13,31 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"tidemark/edge/admin"
 )
 
 // AdminFlags are the flags of every command that talks to a running node.
 type AdminFlags struct {
-	Data string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	Data string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" type:"data" placeholder:"DIR"`
 	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// readData reads the directory of a node from a flag or a variable. An empty one is not given,
+// as for serve: it would be the working directory.
+func readData(from *kong.DecodeContext, to reflect.Value) error {
+	var dir string
+	if err := from.Scan.PopValueInto("string", &dir); err != nil {
+		return err
+	}
+	to.SetString(cmp.Or(dir, os.Getenv("TIDEMARK_DATA"), defaultConfig().Data))
+	return nil
 }
 
 // adminTimeout is longer than anything the node does while it is asked; a

@@ -25,7 +25,7 @@ type ArchiveCmd struct {
 type ArchiveExportCmd struct {
 	File  string `arg:"" help:"File to make; it must not exist." type:"path"`
 	Chain uint64 `help:"Chain id." required:"" placeholder:"ID"`
-	Data  string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	Data  string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" type:"data" placeholder:"DIR"`
 }
 
 // Run writes what no reorganisation can reach.

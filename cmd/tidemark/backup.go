@@ -41,7 +41,7 @@ func (c *BackupCmd) Run() error {
 // RestoreCmd makes a stopped node's data from a checkpoint.
 type RestoreCmd struct {
 	Dir  string `arg:"" help:"Directory of the checkpoint." type:"path"`
-	Data string `help:"Data directory to make, or an empty one." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	Data string `help:"New or empty data directory." default:"./data" env:"TIDEMARK_DATA" type:"data" placeholder:"DIR"`
 }
 
 // control is what the administration may have the node do.

@@ -21,7 +21,8 @@ const (
 
 // CheckCmd checks a stopped node's data, or a running node's answers.
 type CheckCmd struct {
-	Data     string        `help:"Directory of a stopped node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	Data string `help:"Directory of a stopped node." default:"./data" env:"TIDEMARK_DATA" type:"data" placeholder:"DIR"`
+
 	URL      string        `name:"url" help:"Check the answers of a running node instead." placeholder:"URL"`
 	Key      string        `help:"API key for --url." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
 	Sample   int           `help:"Positions of a chain to look at one by one; 0: all."`

@@ -262,6 +262,34 @@ func TestUnwrittenOutput(t *testing.T) {
 	}
 }
 
+// An empty --data or variable is not given, as for serve.
+func TestEmptyData(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := func(variable, want string, args ...string) {
+		t.Helper()
+		t.Setenv("TIDEMARK_DATA", variable)
+		if code, _, got := runCommand(t, args...); code != exitFailed || !strings.HasPrefix(got, "tidemark: "+want) {
+			t.Errorf("%q with TIDEMARK_DATA=%q ended with %d: %s; want %s", args, variable, code, got, want)
+		}
+	}
+
+	for _, dir := range []string{"accounts", "market"} {
+		if err := os.MkdirAll(filepath.Join("saved", dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("", "cannot reach a node on ./data; start it", "accounts", "list")
+	f("", "cannot reach a node on ./data; start it", "accounts", "list", "--data", "")
+	f("other", "cannot reach a node on other; start it", "accounts", "list", "--data", "")
+	f("other", "cannot reach a node on here; start it", "accounts", "list", "--data", "here")
+	f("", "no data in ./data", "check")
+	f("", "chain 1 has no archive in ./data", "archive", "export", "spans", "--chain", "1")
+	if err := os.MkdirAll(filepath.Join("data", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f("", "./data is not empty", "restore", "saved")
+}
+
 // What a node refuses or answers badly is an error that says so, with an exit code.
 func TestRefusedCommands(t *testing.T) {
 	node := startAnswerer(t)

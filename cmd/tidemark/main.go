@@ -113,6 +113,7 @@ func run(args []string) int {
 		kong.Description("Ranked data on concentrated-liquidity positions and pools, from one low-latency node."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{"version": "tidemark " + version},
+		kong.NamedMapper("data", kong.MapperFunc(readData)),
 	)
 	kongcompletion.Register(parser)
 
