@@ -81,6 +81,10 @@ const maxRepeats = 1000
 // varying attributes do not make a warning another one.
 var varying = []string{"took", "request", "failures", "in_a_row", "since", "rest", "stack", "freeBytes"}
 
+// changedFrom is the attribute of a line that tells a change. None of these is left out, or the
+// last line would not tell the present status.
+const changedFrom = "was"
+
 // collapsing is a handler that logs a warning or error once, and when it comes
 // again within repeatEvery only counts it: the next line says how often.
 type collapsing struct {
@@ -108,13 +112,19 @@ func (c collapsing) Handle(ctx context.Context, r slog.Record) error {
 	}
 
 	var key strings.Builder
+	isChange := false
 	fmt.Fprint(&key, c.bound, r.Level, r.Message)
 	r.Attrs(func(a slog.Attr) bool {
+		isChange = isChange || a.Key == changedFrom
 		if !slices.Contains(varying, a.Key) {
 			fmt.Fprint(&key, " ", a.Key, "=", a.Value)
 		}
 		return true
 	})
+	if isChange {
+		return c.Handler.Handle(ctx, r)
+	}
+
 	hidden, log := c.admit(key.String())
 	if !log {
 		return nil

@@ -93,9 +93,15 @@ func TestRepeatsCollapse(t *testing.T) {
 	}
 	f(10)
 
+	for range 2 { // the last line tells the present status
+		log.Warn("disk status changed", "status", "full", "was", "ok", "freeBytes", 1)
+		log.Warn("disk status changed", "status", "ok", "was", "full", "freeBytes", 2)
+	}
+	f(14)
+
 	now = now.Add(repeatEvery)
 	log.Warn("slow request", "route", "pools", "account", "acme", "took", time.Second)
-	f(11)
+	f(15)
 	if !strings.Contains(out.String(), "repeated=49") {
 		t.Errorf("the count is not told:\n%s", out.String())
 	}
