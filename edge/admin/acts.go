@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"strconv"
 
 	"tidemark/rankings"
 	"tidemark/storage/registry"
@@ -35,10 +36,16 @@ func (s *Server) logAct(pattern string, r *http.Request, answer any) {
 	case registry.KeyView:
 		s.Log.Info(message, "key", v.ID, "account", v.Account, "kind", v.Kind)
 	case *rankings.Verification:
-		s.Log.Info(message, "chain", r.PathValue("id"), "compared", v.Compared, "different", v.Different)
+		s.Log.Info(message, "chain", chainOf(r), "compared", v.Compared, "different", v.Different)
 	case BackupView:
 		s.Log.Info(message, "directory", v.Dir)
 	default:
-		s.Log.Info(message, "chain", r.PathValue("id"))
+		s.Log.Info(message, "chain", chainOf(r))
 	}
+}
+
+// chainOf is the chain of a request that was done, a number as in all lines of the log.
+func chainOf(r *http.Request) uint64 {
+	id, _ := strconv.ParseUint(r.PathValue("id"), 10, 64) // findChain has read it
+	return id
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -45,6 +46,18 @@ func (s *Server) answer(method, path string) string {
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 	return fmt.Sprintf("%d %s", w.Code, w.Body.String())
+}
+
+// Whoever filters the log by a chain finds its orders too.
+func TestLoggedChainIsANumber(t *testing.T) {
+	var log strings.Builder
+	s := &Server{Config: Config{Log: slog.New(slog.NewJSONHandler(&log, nil))}}
+	r := httptest.NewRequest("POST", "/chains/42161/online", nil)
+	r.SetPathValue("id", "42161")
+	s.logAct("POST /chains/{id}/online", r, nil)
+	if !strings.Contains(log.String(), `"chain":42161}`) {
+		t.Errorf("the log has %s", log.String())
+	}
 }
 
 // Each order of an operator reaches the chain that it names, is answered with the chains
