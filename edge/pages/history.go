@@ -29,7 +29,7 @@ type histories struct {
 	loads *recent[*load]
 }
 
-func newHistories() *histories { return &histories{loads: newRecent[*load](maxHistories)} }
+func newHistories() *histories { return &histories{loads: newRecent[*load](maxKeptHistories)} }
 
 var errStopping = errors.New("the server stops")
 
@@ -246,14 +246,47 @@ func (h *histories) get(key string) (*load, bool) {
 	return h.loads.get(key)
 }
 
+// put keeps a load. While there are many, the finished ones that were not asked for longest
+// make room; one that is loading never does. It returns false if too many are loading.
+func (h *histories) put(key string, l *load) bool {
+	loading := h.loads.sum(func(l *load) int {
+		if isClosed(l.done) {
+			return 0
+		}
+		return 1
+	})
+	if loading >= maxHistories {
+		return false
+	}
+
+	over := h.loads.sum((*load).bytes) - historyBytes
+	evictable := func(old *load) bool {
+		if !isClosed(old.done) {
+			return false
+		}
+		over -= old.bytes()
+		return true
+	}
+	for over > 0 && h.loads.len() >= maxHistories && h.loads.evict(evictable) {
+	}
+	return h.loads.put(key, l, evictable)
+}
+
+// bytes is how much memory the entries of a finished load take; 0 of one that is loading.
+func (l *load) bytes() int {
+	if !isClosed(l.done) {
+		return 0
+	}
+	return cap(l.room.body)
+}
+
 // continueLoad finishes a load in the background and keeps its result, unless it fails.
 func (p *Pages) continueLoad(key string, l *load) {
 	p.histories.mu.Lock()
 	defer p.histories.mu.Unlock()
 
-	// Give up if another request loads the same history, or too many are kept.
-	never := func(*load) bool { return false }
-	if _, ok := p.histories.loads.get(key); ok || !p.histories.loads.put(key, l, never) {
+	// Give up if another request loads the same history, or too many are loading.
+	if _, ok := p.histories.loads.get(key); ok || !p.histories.put(key, l) {
 		l.it.Close()
 		return
 	}

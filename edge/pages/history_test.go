@@ -117,6 +117,28 @@ func entered(t *testing.T, h history) (blocks []uint64) {
 	return blocks
 }
 
+// TestFinishedHistories checks that short histories are kept for many positions, so that
+// whoever asks for each of a page finds them, and that their number is bounded.
+func TestFinishedHistories(t *testing.T) {
+	h := newHistories()
+	for i := range maxKeptHistories + 1 {
+		l := &load{done: make(chan struct{}), room: new(Buffer)}
+		if !h.put(strconv.Itoa(i), l) {
+			t.Fatalf("load %d is given up", i)
+		}
+		close(l.done)
+	}
+
+	if _, ok := h.get("0"); ok {
+		t.Error("the number of finished loads is not bounded")
+	}
+	for i := range maxKeptHistories {
+		if _, ok := h.get(strconv.Itoa(i + 1)); !ok {
+			t.Fatalf("load %d is not kept", i+1)
+		}
+	}
+}
+
 // TestHistoryFlags checks what is told of a position with ten entries, newest first: all of
 // it, the oldest of very many, or the newest while the rest is loaded.
 func TestHistoryFlags(t *testing.T) {
@@ -193,6 +215,24 @@ func TestHistoryFlags(t *testing.T) {
 	}
 	f("with too many", degraded, last, last-9, 10)
 	loaded(false)
+	for i := range maxHistories {
+		p.histories.loads.put(strconv.Itoa(i), &load{done: make(chan struct{})}, nil)
+	}
+	used, _ := p.histories.get("0")
+	close(used.done)
+	used.room = new(Buffer)
+	done, _ := p.histories.get("1")
+	close(done.done)
+	done.room = &Buffer{body: make([]byte, 0, historyBytes+1)}
+	p.histories.get("0")
+	f("with too many, and some finished", degraded, last, last-9, 10)
+	if _, ok := p.histories.get("1"); ok {
+		t.Error("of two finished loads, the one that was not asked for longest stays")
+	}
+	if _, ok := p.histories.get("0"); !ok {
+		t.Error("a finished load makes room where there is enough")
+	}
+	loaded(true)
 	p.histories.loads.dropAll(func(*load) bool { return true })
 	f("with room again", degraded, last, last-9, 10)
 	loaded(true)

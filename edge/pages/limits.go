@@ -125,8 +125,13 @@ const (
 	maxQueued = 1024
 	// maxCopies bounds the last served copies of deep pages.
 	maxCopies = 256
-	// maxHistories bounds the histories that are loading or kept.
-	maxHistories = 64
+	// maxHistories bounds the histories that are loading. As many are kept for
+	// limits.freshness however long they are, and up to maxKeptHistories while all have
+	// no more than historyBytes: a client may ask for a whole page of positions before it
+	// asks for the first one again.
+	maxHistories     = 64
+	maxKeptHistories = 512
+	historyBytes     = 64 << 20
 	// historyStep is how many entries of a history are read before its load
 	// checks the time.
 	historyStep = 64

@@ -60,6 +60,14 @@ func (r *recent[V]) evict(evictable func(V) bool) bool {
 	return false
 }
 
+// sum adds up a number of every value.
+func (r *recent[V]) sum(number func(V) int) (n int) {
+	for e := r.order.Front(); e != nil; e = e.Next() {
+		n += number(e.Value.(*entry[V]).value)
+	}
+	return n
+}
+
 // dropAll removes every value that matches.
 func (r *recent[V]) dropAll(matches func(V) bool) {
 	for e := r.order.Front(); e != nil; {
