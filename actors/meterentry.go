@@ -9,13 +9,14 @@ import (
 // store has, so that only changes are written.
 type entry struct {
 	cell   *accounts.Cell
-	active int64         // when it was last marked
-	months [2]entryMonth // by parity, as the cell's slots
-	leased bool          // on Meter.leased
-	queued bool          // on Meter.queue
-	idle   bool          // its lease is being given back
-	waits  bool          // units were asked for, and there are none to spend until they come
-	free   bool          // it had no quota when the batch was made, and so has no lease
+	active int64           // when it was last marked
+	months [2]entryMonth   // by parity, as the cell's slots
+	terms  *accounts.Terms // by which its lease was sized when the batch was made
+	leased bool            // on Meter.leased
+	queued bool            // on Meter.queue
+	idle   bool            // its lease is being given back
+	waits  bool            // units were asked for, and there are none to spend until they come
+	free   bool            // it had no quota when the batch was made, and so has no lease
 }
 
 // entryMonth is a month of an entry: as stored, and as it will be after the batch
@@ -64,7 +65,8 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 
 	// Limit the cell first and read it then, before the store gives a lease back: see
 	// Meter.
-	limited, lease := e.cell.Terms().Plan.MonthlyUnits > 0, int64(0)
+	e.terms = e.cell.Terms()
+	limited, lease := e.terms.Plan.MonthlyUnits > 0, int64(0)
 	e.waits, e.free = false, !limited
 	switch {
 	case limited && e.idle:
@@ -101,8 +103,7 @@ func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 func (m *Meter) renewLease(e *entry, month accounts.Month) int64 {
 	c := e.cell
 	t, _ := c.Tally(month)
-	terms := c.Terms()
-	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
+	lease := min(t.Lease+e.terms.Headroom(m.flushNs), e.terms.Plan.MonthlyUnits)
 	if m.Leases != nil {
 		told := t // what is told may be kept; t itself is on the stack
 		allowance, waits := m.Leases.Allow(c, &told)

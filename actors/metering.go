@@ -328,6 +328,7 @@ func (m *Meter) openLeases(part []*entry) {
 			e.leased = false
 		} else {
 			e.cell.Open(this, e.lease(this))
+			e.cell.SizedBy(e.terms)
 		}
 		e.queued = false
 		if !e.waits {

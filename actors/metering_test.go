@@ -439,6 +439,24 @@ func TestPlanChange(t *testing.T) {
 	if v := r.spend(k, 1, 1); v != accounts.Granted {
 		t.Errorf("on plan free, after waiting: %d", v)
 	}
+
+	// So does the first one after a quota that was used up becomes larger.
+	f("small", accounts.OverQuota)
+	if _, err := r.reg.SetPlan("acme", "free"); err != nil {
+		t.Fatal(err)
+	}
+	more := r.reg.Book().Admit(k, r.now)
+	if v := r.reg.Book().Reserve(&more, 1); v != accounts.Unleased {
+		t.Errorf("at once on the larger plan: %d; want Unleased", v)
+	}
+	if v := r.spend(k, 1, 1); v != accounts.Granted {
+		t.Errorf("on the larger plan, after waiting: %d", v)
+	}
+	r.drain()
+	late := r.reg.Book().Admit(k, r.now)
+	if v := r.reg.Book().Reserve(&late, 10_000); v != accounts.Exhausted {
+		t.Errorf("beyond the lease of the larger plan: %d; want Exhausted", v)
+	}
 	r.check()
 }
 

@@ -188,6 +188,34 @@ func TestUsedUpLease(t *testing.T) {
 	f(Plan{RequestsPerSecond: 1, Burst: 1}, Exhausted)
 }
 
+// An account with a rate waits for the first lease of new terms: the old one was sized by
+// others, so that using it up is not too fast.
+func TestLeaseOfOtherTerms(t *testing.T) {
+	small := Plan{ID: "small", MonthlyUnits: 10, RequestsPerSecond: 1, Burst: 9}
+	b, k := one(t, small, 10)
+	now := testMonth.Start().UnixNano()
+	f := func(what string, units int64, want Verdict) {
+		t.Helper()
+		ticket := b.Admit(k, now)
+		if got := b.Reserve(&ticket, units); got != want {
+			t.Errorf("%s: %d; want %d", what, got, want)
+		}
+	}
+
+	f("the whole quota", 10, Granted)
+	f("beyond the quota", 1, OverQuota)
+	big := small
+	big.MonthlyUnits = 100
+	b.SetTerms(k.Cell, NewTerms(&big, false))
+	f("before a lease of the larger quota", 1, Unleased)
+	f("beyond the larger quota", 91, OverQuota)
+
+	k.Cell.Open(testMonth, 30)
+	k.Cell.SizedBy(k.Cell.Terms())
+	f("with its lease", 20, Granted)
+	f("beyond its lease", 1, Exhausted)
+}
+
 // Whoever waits for a lease is woken, however many come at once.
 func TestAllWaitersAreWoken(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 10}, 0)

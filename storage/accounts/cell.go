@@ -32,7 +32,8 @@ type Cell struct {
 
 	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
 	woken  atomic.Pointer[chan struct{}]
-	asking link[Cell] // on the book's list of cells that asked
+	asking link[Cell]            // on the book's list of cells that asked
+	sized  atomic.Pointer[Terms] // by which the lease was sized
 
 	Name      string
 	CreatedAt int64 // Unix ms
@@ -42,6 +43,7 @@ type Cell struct {
 func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 	c := &Cell{ID: id, Name: name, CreatedAt: createdAt}
 	c.terms.Store(terms)
+	c.sized.Store(terms)
 	return c
 }
 
@@ -181,6 +183,9 @@ func (c *Cell) Lease(m Month) int64 { return c.slot(m).lease.Load() }
 
 // Open allows reservations up to a durable lease, or NoLease (meter).
 func (c *Cell) Open(m Month, lease int64) { c.slot(m).open(lease) }
+
+// SizedBy notes by which terms the lease was sized (meter).
+func (c *Cell) SizedBy(t *Terms) { c.sized.Store(t) }
 
 // Lower reduces the lease (meter). The units spent may already exceed it, but will
 // not grow.

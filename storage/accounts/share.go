@@ -58,8 +58,11 @@ func (b *Book) withoutUnits(t *Ticket, units int64, v Verdict) Verdict {
 	case v != Exhausted:
 		return v
 	}
-	b.markDirty(t.Key.Cell)
-	if !t.Terms.Paced() {
+	c := t.Key.Cell
+	b.markDirty(c)
+	// A lease that was sized by other terms, such as a smaller quota, says nothing of
+	// these. SetTerms has asked for the next one.
+	if !t.Terms.Paced() || c.sized.Load() != t.Terms {
 		return Unleased
 	}
 	return v

@@ -59,7 +59,8 @@ func (t *Ticket) PeekBurst() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.share, 
 
 // Reserve holds units before the request is processed. Only Granted holds any. An
 // account without a burst limit that used up its lease is Unleased, not Exhausted:
-// it waits for the next flush. So does every account when there was none for long.
+// it waits for the next flush. So does every account when there was none for long, or
+// none since its terms changed.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	if until := b.aliveUntil.Load(); t.Now > until {
 		switch {
