@@ -134,7 +134,7 @@ func listContains(list, word []byte) bool {
 }
 
 // trimAuthority removes scheme and host from an absolute target. The host must be
-// the one in the Host header.
+// the one in the Host header, which only a request of HTTP/1.0 can do without.
 func trimAuthority(uri, host []byte) ([]byte, *render.Error) {
 	if string(uri) == "*" {
 		return uri, nil
@@ -148,7 +148,7 @@ func trimAuthority(uri, host []byte) ([]byte, *render.Error) {
 	if end < 0 {
 		end = len(rest)
 	}
-	if !bytes.EqualFold(rest[:end], host) {
+	if len(host) > 0 && !bytes.EqualFold(rest[:end], host) {
 		return nil, errHost
 	}
 	return rest[end:], nil

@@ -28,6 +28,7 @@ func TestAbsoluteTargets(t *testing.T) {
 	f("http://a.example?x=/1", "a.example", "?x=/1", nil)
 	f("http://a.example", "a.example", "", nil)
 	f("http:///v1/plans", "", "/v1/plans", nil)
+	f("http://a.example/v1/plans", "", "/v1/plans", nil)
 	f("http:///v1/plans", "a.example", "", errHost)
 	f("http://b.example/", "a.example", "", errHost)
 	f("http://a.example.net/", "a.example", "", errHost)
