@@ -119,8 +119,7 @@ func (a *Archive) openSegments() error {
 		a.segments = append(a.segments, s)
 	}
 
-	a.clampSegments()
-	return nil
+	return a.clampSegments()
 }
 
 // segmentFiles lists the files of segments in a directory, ascending by their first blocks; none
@@ -154,13 +153,16 @@ func (a *Archive) removeUnfinished() {
 
 // clampSegments drops what a segment has above the base of the next: after a kill
 // between the two writes of a replacement both have it.
-func (a *Archive) clampSegments() {
+func (a *Archive) clampSegments() error {
 	for i := len(a.segments) - 2; i >= 0; i-- {
 		s, next := a.segments[i], a.segments[i+1]
 		if s.last.Number > next.base.Number {
-			s.last = next.base
+			if err := a.cutBack(s, next.base); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // setAside renames a file whose header is damaged: its blocks are fetched again.

@@ -3,7 +3,6 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 )
 
 // Check reads everything that an archive has and returns what is wrong with it: each
@@ -44,6 +43,7 @@ func (a *Archive) checkSegment(s *segment) (list []*Damage, err error) {
 		return nil, err
 	}
 	defer r.close()
+
 	for {
 		spans, err := r.next()
 		var damage *Damage
@@ -54,14 +54,8 @@ func (a *Archive) checkSegment(s *segment) (list []*Damage, err error) {
 			continue
 		case err != nil:
 			return list, err
-		case len(spans) > 0:
-			continue
+		case len(spans) == 0:
+			return list, nil
 		}
-
-		if r.at.Number < s.last.Number {
-			list = append(list, &Damage{filepath.Base(s.path), r.at.Number + 1, s.last.Number,
-				fmt.Errorf("its blocks end with %d; it says %d", r.at.Number, s.last.Number)})
-		}
-		return list, nil
 	}
 }

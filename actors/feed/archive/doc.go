@@ -16,6 +16,8 @@
 // nodes say where the chain goes. Likewise a span that replaces others keeps what lies
 // above it only where the hashes at the joint are the same, or after a hole: the nodes are
 // asked for the blocks of a hole up to its end, whose hash then shows whether it is joined.
+// A span of which a part is replaced or taken back is lost as a whole: what is left of it is a
+// hole.
 //
 // # Files
 //

@@ -49,7 +49,7 @@ func (a *Archive) readSegment(s *segment, after market.Head) (*segmentReader, er
 		frames[i].until = min(frames[i].until, s.last.Number)
 	}
 
-	frames = slices.DeleteFunc(frames, func(p placed) bool { return p.until <= after.Number })
+	frames = slices.DeleteFunc(frames, func(p placed) bool { return p.until <= after.Number || p.until < p.first })
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, err
@@ -63,26 +63,46 @@ func (r *segmentReader) close() { r.file.Close() }
 func (r *segmentReader) next() ([]market.Span, error) {
 	for len(r.frames) > 0 {
 		p := &r.frames[0]
-		r.packed = slices.Grow(r.packed[:0], int(p.packed))[:p.packed]
-		if _, err := r.file.ReadAt(r.packed, p.at+frameHead); err != nil {
+		if p.first > r.at.Number+1 {
+			return nil, r.damage(r.at.Number+1, p.first-1,
+				fmt.Errorf("a frame begins with block %d after block %d", p.first, r.at.Number))
+		}
+		all, err := r.decode(p)
+		if err != nil {
 			return nil, err
 		}
-		all, err := packing().unpack(&p.frame, r.packed, &r.scratch)
-		if err == nil {
-			all, err = r.keepLive(all, p.until)
-		}
-		if err != nil {
-			return nil, &Damage{filepath.Base(r.of.path), p.first, p.last, err}
+		if all, err = r.keepLive(all, p.until); err != nil {
+			return nil, r.damage(p.first, p.until, err)
 		}
 		if r.frames = r.frames[1:]; len(all) > 0 {
 			return all, nil
 		}
 	}
 
-	if r.broken != nil {
-		return nil, &Damage{filepath.Base(r.of.path), r.at.Number + 1, r.of.last.Number, r.broken}
+	switch from, to := r.at.Number+1, r.of.last.Number; {
+	case r.broken != nil:
+		return nil, r.damage(from, to, r.broken)
+	case from <= to:
+		return nil, r.damage(from, to, fmt.Errorf("its blocks end with %d; it says %d", from-1, to))
 	}
 	return nil, nil
+}
+
+// decode returns all spans of a frame.
+func (r *segmentReader) decode(p *placed) ([]market.Span, error) {
+	r.packed = slices.Grow(r.packed[:0], int(p.packed))[:p.packed]
+	if _, err := r.file.ReadAt(r.packed, p.at+frameHead); err != nil {
+		return nil, err
+	}
+	all, err := packing().unpack(&p.frame, r.packed, &r.scratch)
+	if err != nil {
+		return nil, r.damage(p.first, p.until, err)
+	}
+	return all, nil
+}
+
+func (r *segmentReader) damage(from, to uint64, err error) *Damage {
+	return &Damage{filepath.Base(r.of.path), from, to, err}
 }
 
 // keepLive drops the spans that were read already or are superseded, and holds that

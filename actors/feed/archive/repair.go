@@ -213,9 +213,10 @@ func (r *segmentReader) split(low *writer, makeHigh func(*market.Span) (*writer,
 // skip goes on after what is lost.
 func (r *segmentReader) skip(lost *Damage) {
 	r.at = market.Head{Number: lost.To}
-	if len(r.frames) > 0 {
-		r.frames = r.frames[1:]
-	} else {
+	switch {
+	case len(r.frames) == 0:
 		r.broken = nil
+	case r.frames[0].first <= lost.To:
+		r.frames = r.frames[1:]
 	}
 }

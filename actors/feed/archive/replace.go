@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"os"
 	"slices"
 
 	"tidemark/rankings/market"
@@ -36,7 +37,9 @@ func (a *Archive) makeRoom(span *market.Span) error {
 
 		a.version++
 		if s.base.Number < span.From {
-			s.last = market.Head{Number: span.From - 1, Hash: span.Parent}
+			if err := a.cutBack(s, market.Head{Number: span.From - 1, Hash: span.Parent}); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := a.remove(s); err != nil {
@@ -45,6 +48,56 @@ func (a *Archive) makeRoom(span *market.Span) error {
 		i--
 	}
 	return nil
+}
+
+// cutBack ends a segment with a block. A span that goes on beyond the block is lost as a whole,
+// since only its end has a hash; the segment ends with the span before it, so that the blocks
+// between are named as missing.
+func (a *Archive) cutBack(s *segment, at market.Head) error {
+	end, err := a.endWithin(s, at.Number)
+	if err != nil {
+		return err
+	}
+	if s.last = end; end.Number == at.Number {
+		s.last = at
+	}
+	return nil
+}
+
+// endWithin returns the last block up to one with which a span of a segment ends, of those that
+// are written; the base: none does. A frame that cannot be read has none.
+func (a *Archive) endWithin(s *segment, block uint64) (market.Head, error) {
+	frames, _, err := s.frames()
+	if err != nil {
+		return market.Head{}, err
+	}
+	r := segmentReader{of: *s}
+	if r.file, err = os.Open(s.path); err != nil {
+		return market.Head{}, err
+	}
+	defer r.close()
+
+	for _, p := range slices.Backward(frames) {
+		if p.first > block {
+			continue
+		}
+		spans, err := r.decode(&p)
+		var damage *Damage
+		if errors.As(err, &damage) {
+			a.cfg.Log.Error("damaged blocks of the archive are fetched again", "chain", a.cfg.Chain,
+				"segment", damage.File, "from", damage.From, "to", damage.To, "error", damage.Err)
+			continue
+		}
+		if err != nil {
+			return market.Head{}, err
+		}
+		for _, span := range slices.Backward(spans) {
+			if span.To <= min(p.until, block) {
+				return span.Head(), nil
+			}
+		}
+	}
+	return s.base, nil
 }
 
 // keepAbove writes the spans of a segment above a span into a segment of their own. It

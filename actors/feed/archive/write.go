@@ -111,6 +111,9 @@ func (a *Archive) moveTo(before market.Head, span *market.Span) error {
 	for i >= 0 && a.segments[i].base.Number >= span.From {
 		i--
 	}
+	if before.Hash.IsZero() { // within a span, where an hour began
+		before.Hash = span.Parent
+	}
 	if i < 0 || a.segments[i].last.Number+1 < span.From {
 		return a.create(before)
 	}
@@ -232,11 +235,13 @@ func (a *Archive) revert(to market.Head) error {
 		return nil
 	}
 	p.clear()
-	if a.active.written > to.Number {
-		p.head.first = to.Number + 1
-	}
 	if a.active.last.Number > to.Number {
-		a.active.last = to
+		if err := a.cutBack(a.active, to); err != nil {
+			return err
+		}
+	}
+	if a.active.written > a.active.last.Number {
+		p.head.first = a.active.last.Number + 1
 	}
 	return nil
 }
