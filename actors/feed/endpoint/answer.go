@@ -56,8 +56,8 @@ func encodeRequest(calls []Call) ([]byte, error) {
 
 // readAnswers reads the answers to calls. The error is of the body as such; those
 // of calls are in their elements.
-func readAnswers(body io.Reader, calls []Call) error {
-	r := borrowReader(body)
+func readAnswers(body io.Reader, room *room, calls []Call) error {
+	r := borrowReader(body, room)
 	defer r.giveBack()
 	for i := range calls {
 		calls[i].Error = errMissing
@@ -88,8 +88,12 @@ func readAnswer(r *Reader, calls []Call, id int) error {
 			if answered = id >= 0; answered {
 				return readResult(r, &calls[id])
 			}
-			held, err = r.Value()
-			held = bytes.Clone(held)
+			if held, err = r.Value(); err == nil {
+				err = r.Keep(len(held))
+			}
+			if err == nil {
+				held = bytes.Clone(held)
+			}
 		case "error":
 			refused, err = readRefusal(r)
 		case "id":
@@ -110,7 +114,7 @@ func readAnswer(r *Reader, calls []Call, id int) error {
 	case refused != nil:
 		c.Error = refused
 	case held != nil:
-		again := borrowReader(bytes.NewReader(held))
+		again := borrowReader(bytes.NewReader(held), r.room)
 		defer again.giveBack()
 		return readResult(again, c)
 	case !answered:
@@ -135,15 +139,28 @@ func readResult(r *Reader, c *Call) error {
 	}
 	value, err := r.Value()
 	if err == nil {
+		err = r.Keep(decodedSize(value))
+	}
+	if err == nil {
 		c.Error = json.Unmarshal(value, c.Result)
 	}
 	return err
+}
+
+// decodedSize returns about how much a value takes at most when it is decoded: hex digits half
+// of their text, and the objects of a list their fields, whether they are there or not.
+func decodedSize(value []byte) int {
+	objects := bytes.Count(value, []byte("{")) + bytes.Count(value, []byte("null"))
+	return len(value) + objectRoom*objects
 }
 
 // readRefusal reads the error of an answer: nil where it is null.
 func readRefusal(r *Reader) (*refusal, error) {
 	value, err := r.Value()
 	if err != nil || value[0] == 'n' {
+		return nil, err
+	}
+	if err := r.Keep(decodedSize(value)); err != nil {
 		return nil, err
 	}
 	refused := new(refusal)

@@ -31,7 +31,7 @@ func TestReadAnswers(t *testing.T) {
 		var number *int
 		var list streamed
 		calls := []Call{{Result: &number}, {Result: &list}}
-		err := readAnswers(strings.NewReader(body), calls)
+		err := readAnswers(strings.NewReader(body), nil, calls)
 		got := fmt.Sprint(number != nil && *number == 7, list.list, calls[0].Error, calls[1].Error, err)
 		if got != want {
 			t.Errorf("%s\n got %s\nwant %s", body, got, want)
@@ -68,7 +68,7 @@ func TestResultsBeforeTheirCalls(t *testing.T) {
 	for i := range got {
 		calls = append(calls, Call{Result: &got[i]})
 	}
-	if err := readAnswers(strings.NewReader("["+body.String()[1:]+"]"), calls); err != nil || !slices.Equal(got, want) {
+	if err := readAnswers(strings.NewReader("["+body.String()[1:]+"]"), nil, calls); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %.20q, %v; want %.20q", got, err, want)
 	}
 }
@@ -81,7 +81,7 @@ func FuzzReadAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		results := make([]json.RawMessage, 2)
 		calls := []Call{{Result: &results[0]}, {Result: &results[1]}}
-		if readAnswers(strings.NewReader(body), calls) != nil {
+		if readAnswers(strings.NewReader(body), nil, calls) != nil {
 			return
 		}
 		if strings.ToLower(body) != body || strings.Count(body, `"id"`) > 1 {

@@ -14,7 +14,7 @@
 // is scrubbed of the URL's parts.
 //
 // The files, in reading order: endpoint (asking), inflight (asking for much at once),
-// send (one HTTP request), turns, answer and reader (reading what came), errors (what
-// went wrong), batch, pace, deadline (what was learnt), rest (staying away after failures),
-// heads (subscriptions).
+// send (one HTTP request), limits (what answers may take), turns, answer, reader and skip
+// (reading what came), errors (what went wrong), batch, pace, deadline (what was learnt), rest
+// (staying away after failures), heads (subscriptions).
 package endpoint

@@ -51,6 +51,7 @@ const (
 func ownTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.ReadBufferSize = maxIdle, readBuffer
+	t.MaxResponseHeaderBytes = maxHeaders
 	return t
 }
 
@@ -67,6 +68,7 @@ type Endpoint struct {
 	pace     *pace
 	batch    batch
 	inFlight inFlight
+	room     room // of its answers
 	deadline deadline
 	rest     rest
 }
@@ -87,6 +89,7 @@ func New(c Config) (*Endpoint, error) {
 		requests: cmp.Or(c.Requests, new(metrics.Counter)),
 		pace:     newPace(c.RequestsPerSecond, c.ComputeUnitsPerSecond), batch: newBatch(),
 		deadline: newDeadline(cmp.Or(c.Timeout, defaultTimeout)),
+		room:     room{name: "one endpoint", most: endpointRoom, of: &shared},
 	}
 	if c.Transport == nil {
 		c.Transport = ownTransport()

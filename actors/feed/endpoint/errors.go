@@ -25,7 +25,7 @@ const (
 	Unreachable  Kind = "unreachable"  // no connection, or it broke
 	ServerError  Kind = "server_error" // a status of 5xx
 	Malformed    Kind = "malformed"    // not an answer to what was asked
-	Oversized    Kind = "oversized"    // more than maxBody bytes
+	Oversized    Kind = "oversized"    // larger than limits.go allows
 	Absent       Kind = "absent"       // the answer is that there is none
 	Inconsistent Kind = "inconsistent" // the answer contradicts another one
 	WrongChain   Kind = "wrong_chain"  // the provider serves another chain
@@ -82,11 +82,12 @@ func IsAnswer(err error) bool { return KindOf(err) == Refused }
 func (e *Endpoint) requestError(err error, x *exchange) error {
 	out := &Error{RetryAfter: x.retryAfter}
 	var status *statusError
+	var large *oversizedError
 	switch {
 	case errors.As(err, &status):
 		e.describeStatus(out, status)
-	case errors.Is(err, errOversized):
-		out.Kind, out.Text = Oversized, errOversized.Error()
+	case errors.As(err, &large):
+		out.Kind, out.Text = Oversized, large.Error()
 	case isTimeout(err):
 		out.Kind, out.Text = TimedOut, "no answer in time"
 	case isBroken(err):

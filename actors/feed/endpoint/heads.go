@@ -70,7 +70,7 @@ func (s *HeadStream) Run(ctx context.Context, rand func() float64, failed func(e
 func (s *HeadStream) subscribe(ctx context.Context) (heads int, err error) {
 	dialing, cancel := context.WithTimeout(ctx, firstDeadline)
 	defer cancel()
-	client, err := geth.DialOptions(dialing, s.url)
+	client, err := geth.DialOptions(dialing, s.url, geth.WithWebsocketMessageSizeLimit(maxTold))
 	if err != nil {
 		return 0, err
 	}

@@ -22,6 +22,7 @@ type headNode struct {
 	handler http.Handler
 	tell    []func() error
 	chain   string // the answer to eth_chainId; empty: an error
+	extra   int    // bytes in every head beside its number
 }
 
 func (n *headNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,8 +55,13 @@ func (n *headNode) NewHeads(ctx context.Context) (*geth.Subscription, error) {
 	sub := notifier.CreateSubscription()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	n.tell = append(n.tell, func() error {
-		return notifier.Notify(sub.ID, map[string]string{"number": "0x1"})
+		head := map[string]string{"number": "0x1"}
+		if n.extra > 0 {
+			head["extraData"] = strings.Repeat("7", n.extra)
+		}
+		return notifier.Notify(sub.ID, head)
 	})
 	return sub, nil
 }
@@ -281,5 +287,29 @@ func TestHeadStreamPauses(t *testing.T) {
 	<-over
 	if len(failed) != 5 {
 		t.Errorf("%d failures are told; want 5, and none of the end", len(failed))
+	}
+}
+
+// A head that is far too large ends the connection, and is not kept.
+func TestLargeHead(t *testing.T) {
+	n := newHeadNode(t)
+	n.extra = maxTold
+	failed := make(chan error, 1)
+	s, wake := run(t, n.url(), func(err error) {
+		select {
+		case failed <- err:
+		default:
+		}
+	})
+	await(t, "live", s.Live)
+	n.head()
+
+	select {
+	case err := <-failed:
+		if err == nil || len(wake) > 0 {
+			t.Errorf("%v, told %d times", err, len(wake))
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("a head of a megabyte is taken")
 	}
 }

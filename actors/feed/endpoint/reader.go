@@ -20,12 +20,16 @@ type Reader struct {
 	buffer  []byte
 	at, end int // what is not read yet
 	closers []byte
+
+	room  *room // nil: unlimited
+	kept  int   // bytes that are kept of what was read, beside buffer
+	taken int   // of room
 }
 
 // What a Reader begins with, and what it may have grown to and still be used again.
 const (
 	readerBuffer = 64 << 10
-	mostReused   = 1 << 20
+	mostReused   = freeRoom
 )
 
 // NewReader returns a reader of a body.
@@ -35,17 +39,41 @@ func NewReader(from io.Reader) *Reader {
 
 var readers = sync.Pool{New: func() any { return NewReader(nil) }}
 
-// borrowReader returns a reader of a body. giveBack it when nothing of it is in use.
-func borrowReader(from io.Reader) *Reader {
+// borrowReader returns a reader of a body that takes what it needs of a room. giveBack it when
+// nothing of it is in use.
+func borrowReader(from io.Reader, room *room) *Reader {
 	r := readers.Get().(*Reader)
-	r.from, r.at, r.end = from, 0, 0
+	r.from, r.room, r.at, r.end = from, room, 0, 0
 	return r
 }
 
 func (r *Reader) giveBack() {
-	if r.from = nil; len(r.buffer) <= mostReused {
+	r.room.giveBack(int64(r.taken))
+	r.from, r.room, r.kept, r.taken = nil, nil, 0, 0
+	if len(r.buffer) <= mostReused {
 		readers.Put(r)
 	}
+}
+
+// Keep notes that some bytes are kept of what was read, until all is. The error is that there
+// is no room for them.
+func (r *Reader) Keep(bytes int) error {
+	r.kept += bytes
+	return r.takeRoom(0)
+}
+
+// takeRoom takes room for what is kept, the buffer, and some bytes more.
+func (r *Reader) takeRoom(more int) error {
+	lacks := r.kept + len(r.buffer) + more - freeRoom - r.taken
+	if lacks <= 0 || r.room == nil {
+		return nil
+	}
+	lacks = max(lacks, roomStep)
+	if err := r.room.take(int64(lacks)); err != nil {
+		return err
+	}
+	r.taken += lacks
+	return nil
 }
 
 // toCloser is how far a bracket's closing one stands behind it in ASCII.
@@ -81,7 +109,9 @@ func (r *Reader) fill() error {
 		r.at = 0
 	}
 	if r.end == len(r.buffer) {
-		r.buffer = append(r.buffer, make([]byte, len(r.buffer))...)
+		if err := r.grow(); err != nil {
+			return err
+		}
 	}
 
 	n, err := io.ReadAtLeast(r.from, r.buffer[r.end:], 1)
@@ -90,6 +120,21 @@ func (r *Reader) fill() error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// grow doubles the buffer, for a value that is larger than it.
+func (r *Reader) grow() error {
+	size := min(2*len(r.buffer), maxValue+readerBuffer)
+	if size == len(r.buffer) {
+		return errLongValue
+	}
+	if err := r.takeRoom(size); err != nil { // beside the one before
+		return err
+	}
+	larger := make([]byte, size)
+	copy(larger, r.buffer)
+	r.buffer = larger
+	return nil
 }
 
 // Value reads the next value whole.
@@ -114,12 +159,6 @@ func (r *Reader) Value() (value []byte, err error) {
 	value = r.buffer[r.at : r.at+n]
 	r.at += n
 	return value, nil
-}
-
-// Skip reads the next value and forgets it.
-func (r *Reader) Skip() error {
-	_, err := r.Value()
-	return err
 }
 
 // stringEnd returns where the string ends that begins i bytes from here.
@@ -168,18 +207,29 @@ func (r *Reader) bracketEnd() (int, error) {
 				return 0, err
 			}
 			i = to - 1
-		case '{', '[':
-			r.closers = append(r.closers, c+toCloser)
-		case '}', ']':
-			last := len(r.closers) - 1
-			if r.closers[last] != c {
-				return 0, unexpected(c)
-			}
-			if r.closers = r.closers[:last]; last == 0 {
-				return i + 1, nil
+		case '{', '[', '}', ']':
+			if ended, err := r.bracket(c); ended || err != nil {
+				return i + 1, err
 			}
 		}
 	}
+}
+
+// bracket notes a bracket and reports whether it closes the first one.
+func (r *Reader) bracket(c byte) (ended bool, err error) {
+	if c == '{' || c == '[' {
+		if r.closers = append(r.closers, c+toCloser); len(r.closers) > maxDepth {
+			return false, errTooDeep
+		}
+		return false, nil
+	}
+
+	last := len(r.closers) - 1
+	if r.closers[last] != c {
+		return false, unexpected(c)
+	}
+	r.closers = r.closers[:last]
+	return last == 0, nil
 }
 
 // wordEnd returns where the number, true, false or null ends that begins here. At the

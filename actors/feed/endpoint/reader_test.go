@@ -55,12 +55,31 @@ func readBoth(t *testing.T, text string) (whole, pieces string, err error) {
 		return string(value), pieces, err
 	}
 
+	sameSkip(t, func() io.Reader { return strings.NewReader(text + " 7") })
+	sameSkip(t, func() io.Reader { return iotest.OneByteReader(strings.NewReader(text + " 7")) })
 	whole, pieces, err = f(strings.NewReader(text))
 	slow, slowPieces, slowErr := f(iotest.OneByteReader(strings.NewReader(text)))
 	if slow != whole || slowPieces != pieces || fmt.Sprint(slowErr) != fmt.Sprint(err) {
 		t.Errorf("%.200s: %.200s, %v; byte by byte %.200s, %v", text, whole, err, slow, slowErr)
 	}
 	return whole, pieces, err
+}
+
+// sameSkip holds that what is skipped ends where the value ends, or fails as it does.
+func sameSkip(t *testing.T, from func() io.Reader) {
+	t.Helper()
+	read, skip := NewReader(from()), NewReader(from())
+	_, want := read.Value()
+	err := skip.Skip()
+	if fmt.Sprint(err) != fmt.Sprint(want) {
+		t.Fatalf("skipped: %v; read: %v", err, want)
+	}
+
+	rest, _ := io.ReadAll(io.MultiReader(bytes.NewReader(read.buffer[read.at:read.end]), read.from))
+	left, _ := io.ReadAll(io.MultiReader(bytes.NewReader(skip.buffer[skip.at:skip.end]), skip.from))
+	if err == nil && string(rest) != string(left) {
+		t.Fatalf("%.100q is left after what is skipped; want %.100q", left, rest)
+	}
 }
 
 func TestReader(t *testing.T) {
@@ -77,6 +96,7 @@ func TestReader(t *testing.T) {
 
 	f(` {"a" : [1, -2.5e3,true ,null],"b":{}, "c":"x,]}\"\\" } `, `{"a":[1,-2.5e3,true,null],"b":{},"c":"x,]}\"\\"}`)
 	f(`["\\","\\\\",1]`, `["\\","\\\\",1]`)
+	f(`"`+strings.Repeat(`\\`, readerBuffer)+`\""`, `"`+strings.Repeat(`\\`, readerBuffer)+`\""`)
 	f(`["\""]`, `["\""]`)
 	f(`[]`, `[]`)
 	f(`[[ ],{ }]`, `[[],{}]`)

@@ -3,21 +3,11 @@ package endpoint
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 )
-
-// maxBody bounds an answer; the largest honest one is 10,000 logs of 1 kB, or
-// the receipts of a few full blocks.
-const maxBody = 64 << 20
-
-var errOversized = fmt.Errorf("answer is larger than %d bytes", maxBody)
-
-// maxHead is how much of a body is kept to read a refusal from.
-const maxHead = 4 << 10
 
 // exchange is what is kept of one HTTP answer beside its calls' results.
 type exchange struct {
@@ -204,7 +194,10 @@ func (e *Endpoint) post(ctx context.Context, calls []Call) error {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxHead))
 		return &statusError{resp.StatusCode, text}
 	}
-	if err := decodeInTurn(resp.Body, calls); err != nil {
+	if n := resp.ContentLength; n > maxBody {
+		return oversized("answer has %d bytes; cannot exceed %d", n, maxBody)
+	}
+	if err := decodeInTurn(resp.Body, &e.room, calls); err != nil {
 		return err
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxHead) // to its end, so that the connection is used again

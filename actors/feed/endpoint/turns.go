@@ -11,10 +11,10 @@ import (
 var decoding = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 
 // decodeInTurn reads the answers to calls once it has a place.
-func decodeInTurn(body io.Reader, calls []Call) error {
+func decodeInTurn(body io.Reader, room *room, calls []Call) error {
 	decoding <- struct{}{}
 	defer func() { <-decoding }()
-	return readAnswers(turnReader{body}, calls)
+	return readAnswers(turnReader{body}, room, calls)
 }
 
 // turnReader is a body that is decoded in turn. Its reader gives up its place while it

@@ -30,7 +30,7 @@ func TestDecodingTakesTurns(t *testing.T) {
 	for range 4 * cap(decoding) {
 		work.Go(func() {
 			calls := []Call{{Result: slowStream{&now, &most}}}
-			if err := decodeInTurn(strings.NewReader(oneAnswer), calls); err != nil || calls[0].Error != nil {
+			if err := decodeInTurn(strings.NewReader(oneAnswer), nil, calls); err != nil || calls[0].Error != nil {
 				t.Error(err, calls[0].Error)
 			}
 		})
@@ -52,7 +52,7 @@ func TestWaitingBodyKeepsNoTurn(t *testing.T) {
 		work.Go(func() {
 			var got string
 			calls := []Call{{Result: &got}}
-			if err := decodeInTurn(body, calls); err != nil || got != "0x1" {
+			if err := decodeInTurn(body, nil, calls); err != nil || got != "0x1" {
 				t.Error(got, err)
 			}
 		})
@@ -64,7 +64,7 @@ func TestWaitingBodyKeepsNoTurn(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		var got string
-		done <- decodeInTurn(strings.NewReader(oneAnswer), []Call{{Result: &got}})
+		done <- decodeInTurn(strings.NewReader(oneAnswer), nil, []Call{{Result: &got}})
 	}()
 	select {
 	case err := <-done:

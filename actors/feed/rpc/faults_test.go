@@ -1,10 +1,13 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +79,26 @@ func TestURLsThatFail(t *testing.T) {
 	f("is not a hex string", func(n *fakeNode) {
 		n.answer = func(method string, _ object) any { return "full" }
 	})
+
+	flood := func(size int) func(*fakeNode) {
+		return func(n *fakeNode) {
+			part := bytes.Repeat([]byte("7"), 64<<10)
+			n.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n.mu.Lock()
+				n.requestCount++
+				n.mu.Unlock()
+				if size > 0 {
+					w.Header().Set("Content-Length", strconv.Itoa(size))
+				}
+				_, err := io.WriteString(w, `{"jsonrpc":"2.0","id":0,"result":"`)
+				for left := 128 << 20; left > 0 && err == nil; left -= len(part) {
+					_, err = w.Write(part)
+				}
+			})
+		}
+	}
+	f("answer has 134217728 bytes; cannot exceed 67108864", flood(128<<20))
+	f("a value of the answer is larger than 33554432 bytes", flood(0))
 
 	f("daily quota", func(n *fakeNode) {
 		n.answer = func(string, object) any { return fail(-32005, "daily quota exceeded") }

@@ -53,6 +53,9 @@ func gasFieldOf(name []byte) gasField {
 
 // readField reads a field.
 func (r *gasReader) readField(from *endpoint.Reader, field gasField) error {
+	if field == otherGasField {
+		return from.Skip()
+	}
 	v, err := from.Value()
 	if err != nil || v[0] == 'n' {
 		return err

@@ -54,7 +54,7 @@ func (r *logReader) readNext(from *endpoint.Reader) error {
 	if r.wrong != nil || r.isCut() {
 		r.blocks = nil
 	}
-	return nil
+	return from.Keep(logBytes)
 }
 
 // isCut reports whether nodes may have cut the answer. One block cannot be asked
@@ -129,6 +129,9 @@ func fieldOf(name []byte) logField {
 }
 
 func (b *logBuffer) readField(from *endpoint.Reader, field logField, wrong *error) error {
+	if field == otherField {
+		return from.Skip()
+	}
 	v, err := from.Value()
 	if err != nil || v[0] == 'n' {
 		return err
