@@ -136,7 +136,7 @@ func (p *packer) unpack(f *frame, packed []byte, scratch *[]byte) ([]market.Span
 // decodeSpans reads the spans of a frame: as many as the header says, each after the
 // one before.
 func decodeSpans(f *frame, raw []byte) ([]market.Span, error) {
-	if len(raw) != int(f.size) || int(f.spans) > len(raw) {
+	if len(raw) != int(f.size) || int(f.spans) > len(raw)/leastSpan {
 		return nil, fmt.Errorf("blocks %d to %d have %d bytes; the header says %d in %d spans",
 			f.first, f.last, len(raw), f.size, f.spans)
 	}

@@ -80,7 +80,7 @@ func TestFrameSpans(t *testing.T) {
 	f(frame{first: 100, last: 102, spans: 3, size: size + 1}, all, "blocks 100 to 102 have")
 	f(frame{first: 100, last: 102, spans: size + 1, size: size}, all, "blocks 100 to 102 have")
 	f(frame{first: 100, last: 101, spans: 2, size: size}, all, "blocks 100 to 101:")
-	f(frame{first: 100, last: 103, spans: 4, size: size}, all, "blocks 100 to 103:")
+	f(frame{first: 100, last: 103, spans: 4, size: size}, all, "blocks 100 to 103 have")
 	f(frame{first: 100, last: 103, spans: 3, size: size}, all, "spans end with block 102; the header says 103")
 	f(frame{first: 99, last: 102, spans: 3, size: size}, all, "a span begins with block 100 after block 98")
 	gap := records(spans[0], spans[2])

@@ -37,9 +37,9 @@ func walkSpan(c *field.Coder, s *market.Span) {
 	c.Fixed("hash", s.Hash[:])
 	c.I64("time", &s.Time)
 
-	s.Tokens = walkList(c, "tokens", s.Tokens, walkToken)
+	s.Tokens = walkList(c, "tokens", leastToken, s.Tokens, walkToken)
 	next, time := s.From, s.Time
-	s.Blocks = walkList(c, "blocks", s.Blocks, func(c *field.Coder, b *market.Block) {
+	s.Blocks = walkList(c, "blocks", leastBlock, s.Blocks, func(c *field.Coder, b *market.Block) {
 		skipped, later := b.Number-next, b.Time-time
 		c.U64("block", &skipped)
 		c.I64("later", &later)
@@ -53,9 +53,25 @@ func walkSpan(c *field.Coder, s *market.Span) {
 	})
 }
 
-// walkList walks the number of elements and each of them. A list of none is nil.
-func walkList[T any](c *field.Coder, field string, list []T, walk func(*field.Coder, *T)) []T {
+// The least bytes of records: a decoder makes room for no more of them than can follow.
+const (
+	leastSpan  = 1 + 1 + 1 + 32 + 32 + 1 + 1 + 1
+	leastToken = 20 + 1 + 1 + 1 + 1
+	leastBlock = 1 + 1 + 1 + 1
+	leastTx    = 32 + 1 + 1 + 1
+	leastLog   = 1 + 1 + 1 + 1 + 20
+)
+
+// walkList walks the number of elements and each of them, of least bytes or more. A list of
+// none is nil.
+func walkList[T any](
+	c *field.Coder, field string, least int, list []T, walk func(*field.Coder, *T),
+) []T {
 	n := c.Count(field, len(list))
+	if c.Read && n > len(c.Buf)/least {
+		c.Fail(field)
+		return nil
+	}
 	if c.Read {
 		if list = nil; n > 0 {
 			list = make([]T, n)
@@ -114,9 +130,9 @@ func walkText(c *field.Coder, name string, v *texts.Text) {
 
 // walkBlock is what a block holds.
 func walkBlock(c *field.Coder, b *market.Block) {
-	b.Txs = walkList(c, "txs", b.Txs, walkTx)
+	b.Txs = walkList(c, "txs", leastTx, b.Txs, walkTx)
 	var index, tx uint32
-	b.Logs = walkList(c, "logs", b.Logs, func(c *field.Coder, l *market.Log) {
+	b.Logs = walkList(c, "logs", leastLog, b.Logs, func(c *field.Coder, l *market.Log) {
 		walkLog(c, l, &index, &tx)
 		if c.Read && int(l.Tx) >= len(b.Txs) {
 			c.Fail("on")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -140,15 +141,11 @@ type placed struct {
 // openSegment reads the header, and the footer or, where there is none, all frames.
 // damage tells what is wrong with a file that can be used up to its size.
 func openSegment(path string) (s *segment, damage, err error) {
-	f, err := os.Open(path)
+	f, info, err := openFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
 
 	s = &segment{path: path}
 	b := make([]byte, fileHead)
@@ -170,6 +167,19 @@ func openSegment(path string) (s *segment, damage, err error) {
 	}
 	damage, err = s.scan(f, info.Size())
 	return s, damage, err
+}
+
+// openFile opens a regular file: a named pipe would wait for a writer, for ever.
+func openFile(path string) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s has the mode %s; an archive is a regular file", path, info.Mode())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.Open(path)
+	return f, info, err
 }
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -198,7 +198,7 @@ func Find(dir string) (id Identity, err error) {
 }
 
 func readStart(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, _, err := openFile(name)
 	if err != nil {
 		return nil, err
 	}

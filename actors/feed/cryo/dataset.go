@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -46,6 +47,11 @@ func findFiles(dir string) (map[string][]file, error) {
 		i := slices.IndexFunc(parts, func(p string) bool { return slices.Contains(datasets, p) })
 		if i < 0 {
 			return nil // of another dataset
+		}
+
+		// A named pipe would wait for a writer, for ever.
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return errors.Join(err, fmt.Errorf("%s: it is no regular file", path))
 		}
 
 		f := file{path: path}
