@@ -94,6 +94,9 @@ func (c *RestoreCmd) Run() error {
 	if err := c.checkTarget(); err != nil {
 		return err
 	}
+	if err := c.checkFiles(); err != nil {
+		return err
+	}
 
 	// The copy gets a new proof, which would take what is missing here for given up.
 	findings, err := checkAccounts(c.Dir)
@@ -143,6 +146,22 @@ func (c *RestoreCmd) checkTarget() error {
 		return fmt.Errorf("%s is within the checkpoint %s; name a directory beside it", c.Data, c.Dir)
 	}
 	return err
+}
+
+// checkFiles refuses a checkpoint with anything but directories and regular files. A link would be
+// copied as one: the node would write to what it leads to, which may be the checkpoint itself.
+func (c *RestoreCmd) checkFiles() error {
+	root, err := filepath.EvalSymlinks(c.Dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Type().IsRegular() {
+			return err
+		}
+		return fmt.Errorf("%s has the mode %s; a checkpoint has directories and regular files only",
+			path, e.Type())
+	})
 }
 
 // isWithin reports whether an absolute path, which need not exist, is a directory or below it.

@@ -212,7 +212,8 @@ func checkRestored(t *testing.T, saved string) {
 			t.Errorf("a failed restore (%s) left %v, %v", stderr, left, err)
 		}
 	}
-	f(func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, marketDir, "pipe"), 0o600) }, "cannot copy ")
+	f(func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, marketDir, "pipe"), 0o600) },
+		"a checkpoint has directories and regular files only")
 	const lost = "are damaged; nothing was restored"
 	f(func(dir string) error { return spoilManifest(filepath.Join(dir, accountsDir)) }, lost)
 	f(func(dir string) error { return os.Remove(filepath.Join(dir, accountsDir+".proof")) }, lost)
