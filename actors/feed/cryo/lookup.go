@@ -3,6 +3,7 @@ package cryo
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"tidemark/rankings/market"
 )
@@ -27,11 +28,18 @@ func (h *headers) load(s *Source, from, to uint64) error {
 			continue
 		}
 		err := eachRow(f.path, columns, func(c []cell) error {
-			n := c[0].num
+			n, err1 := c[0].whole("block_number")
+			time, err2 := c[2].whole("timestamp")
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			if time > math.MaxInt64 {
+				return fmt.Errorf("block %d has the time %d; cannot exceed %d", n, time, int64(math.MaxInt64))
+			}
 			if n < from || n > to || c[0].null || c[1].null || c[2].null {
 				return nil
 			}
-			row := header{time: int64(c[2].num)}
+			row := header{time: int64(time)}
 			if err := errors.Join(c[1].fixed(row.hash[:]), s.checkChain(&c[3])); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -171,9 +172,14 @@ func (s *Source) readLogs(f file) (list []rawLog, err error) {
 		{name: "chain_id", optional: true},
 	}
 	err = eachRow(f.path, columns, func(c []cell) error {
-		l := rawLog{block: c[0].num, index: uint32(c[1].num)}
+		block, err1 := c[0].whole("block_number")
+		index, err2 := c[1].whole("log_index")
+		if index > math.MaxUint32 {
+			err2 = fmt.Errorf("log %d of block %d; cannot exceed %d", index, block, uint32(math.MaxUint32))
+		}
+		l := rawLog{block: block, index: uint32(index)}
 		var address market.Address
-		err := errors.Join(c[2].fixed(l.hash[:]), c[3].fixed(address[:]), s.checkChain(&c[9]))
+		err := errors.Join(err1, err2, c[2].fixed(l.hash[:]), c[3].fixed(address[:]), s.checkChain(&c[9]))
 		switch {
 		case err != nil:
 			return err

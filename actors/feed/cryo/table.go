@@ -23,6 +23,14 @@ type cell struct {
 	num   uint64
 }
 
+// whole returns a number; a value that is none is read as 0 otherwise.
+func (c *cell) whole(name string) (uint64, error) {
+	if c.bytes != nil {
+		return 0, fmt.Errorf("column %s: %.80q is no whole number", name, c.bytes)
+	}
+	return c.num, nil
+}
+
 // binary returns bytes of any length.
 func (c *cell) binary() ([]byte, error) {
 	if !c.text {
