@@ -262,7 +262,8 @@ func (c *BenchNodeCmd) Run(reload hangups) error {
 	return l.serve(reload)
 }
 
-// BenchConstantCmd is the limit's process.
+// BenchConstantCmd serves a body that never changes. How fast that is on this machine is
+// the limit that a node is compared with.
 type BenchConstantCmd struct {
 	Bytes  int    `help:"Size of the body." default:"200"`
 	Listen string `help:"Where to listen." default:"127.0.0.1:8090" placeholder:"ADDR"`

@@ -64,7 +64,7 @@ type RefreshConfig struct {
 	Every time.Duration `about:"pause between generations of a chain"`
 }
 
-// MeteringConfig paces the metering actor.
+// MeteringConfig says when charges are written, and what happens when they cannot be.
 type MeteringConfig struct {
 	Flush      time.Duration `about:"pause between batches of charges"`
 	OnFullDisk string        `about:"requests that no durable lease covers: refuse or serve-uncharged"`
@@ -166,11 +166,3 @@ func newChain() ChainConfig { return ChainConfig{Enabled: true}.withReading() }
 // newPlan is what a plan with an id of its own starts from.
 func newPlan() accounts.Plan { return accounts.Plan{MaxAPIKeys: 1, Public: true} }
 
-// mustAddress is for literals in this file only.
-func mustAddress(s string) market.Address {
-	a, err := market.ParseAddress(s)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return a
-}

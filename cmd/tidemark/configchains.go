@@ -21,8 +21,8 @@ type mistake struct {
 	err error
 }
 
-// maxRangesInFlight is how many requests for logs no provider minds at once; more
-// than that gain nothing at any latency below a second.
+// maxRangesInFlight is how many requests for logs every provider accepts at once. More
+// would gain nothing at any latency below a second.
 const maxRangesInFlight = 16
 
 // chainBounds are what whole numbers of a chain may be.

@@ -70,11 +70,20 @@ func defaultChains() []ChainConfig {
 	return list
 }
 
-// withReading sets how the history of a chain is read. Twelve ranges at once make a
-// hundred milliseconds of latency eight, and more would only wait at the limit of the
-// provider; so many of 10,000 logs, the most that nodes answer, are 88 MiB, and twice
-// that while receipts are asked for beside them.
+// withReading sets how the history of a chain is read. With twelve ranges in flight a
+// latency of 100 ms costs 8 ms per range, and more ranges would only wait at the limit of
+// the provider. Twelve ranges of 10,000 logs, the most that nodes return, take 88 MiB of
+// memory, and twice that while their receipts are fetched.
 func (c ChainConfig) withReading() ChainConfig {
 	c.MaxLogRange, c.RangesInFlight, c.FetchAheadMib = 2000, 12, 256
 	return c
+}
+
+// mustAddress parses an address that is written in the code.
+func mustAddress(s string) market.Address {
+	a, err := market.ParseAddress(s)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return a
 }

@@ -1,7 +1,8 @@
-// Command tidemark is the node and everything that administers it. It only binds:
+// Command tidemark is the node and everything that administers it. It only binds
 // flags and settings to the packages that do the work, and these to each other.
 //
-// A node is started and stopped in one order, from the configuration to the servers:
+// A node is started in this order, from the configuration to the servers, and its parts
+// are stopped in the reverse order:
 //
 //	main, hangup, serve              the command line, and a node's life from start to stop
 //	configload, configfile           defaults, file, environment and flags, laid over each
@@ -23,6 +24,8 @@
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
 // usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data
-// are check, rebuild, archivecmd and restore in backup. checkurl compares the answers of
-// a node with each other. bench, benchrun, benchoutput and benchcluster measure (bench).
+// are check, restore (in backup) and archive import (in archivecmd). rebuild does both: a
+// running node rebuilds the chain itself. archive export reads the files of the archive,
+// whether the node runs or not. checkurl compares the answers of a node with each other.
+// bench, benchrun, benchoutput and benchcluster measure (bench).
 package main

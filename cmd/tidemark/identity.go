@@ -56,8 +56,9 @@ func (l *loaded) identityOf() []storage.Pair {
 
 // settleIdentity fixes sim.genesis and compares the configuration with what
 // the data was made with. Chains that the data does not have yet are added.
-// Data of another cluster is data of no cluster here: where the servers have the chain,
-// it is replaced.
+//
+// Data that was taken from another cluster is not refused: moved is set, and the node
+// treats the data as its own, so that the chains that this cluster has replace it.
 // agree asks what all nodes of the cluster have under a name; nil: there is no cluster.
 func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.Time) error {
 	kept := store.Identity()
@@ -102,7 +103,7 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 	return store.SetIdentity(all)
 }
 
-// findPair returns what data say under a name.
+// findPair returns the value of a name.
 func findPair(pairs []storage.Pair, name string) (value string, found bool) {
 	i := slices.IndexFunc(pairs, func(p storage.Pair) bool { return p.Name == name })
 	if i < 0 {

@@ -55,15 +55,15 @@ func opsServer(set *metrics.Set, ready func() error, log *slog.Logger) *http.Ser
 	}
 }
 
-// opsHandler refuses what a web page of somewhere else has a browser ask: profiles cost
-// time, and a page whose name was made to lead to this machine could read the answers. A
-// link that is clicked is no such request.
+// opsHandler refuses requests that a web page of another site makes a browser send:
+// profiles cost time, and a page whose domain resolves to this machine (DNS rebinding)
+// could read the answers. A link that a user clicks is allowed.
 type opsHandler struct{ *http.ServeMux }
 
 func (o opsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := r.Header
 	clicked := h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" &&
-		h.Get("Sec-Fetch-User") == "?1" // which a script that goes to an address has not
+		h.Get("Sec-Fetch-User") == "?1" // a script that navigates does not send this
 	switch site := h.Get("Sec-Fetch-Site"); {
 	case (site == "cross-site" || site == "same-site") && !clicked:
 		http.Error(w, "requests of other sites are refused", http.StatusForbidden)
@@ -75,7 +75,7 @@ func (o opsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isLocalName reports whether a Host header is one that no page elsewhere can have: an
+// isLocalName reports whether a Host header is one that no page of another site can send: an
 // address, or a name without a domain.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -85,8 +85,8 @@ func isLocalName(host string) bool {
 	return err == nil || !strings.Contains(host, ".")
 }
 
-// reachesLoopback reports whether a request came to a loopback address: to others, names
-// lead by right.
+// reachesLoopback reports whether a request came to a loopback address. Only these should
+// have no domain: domains of other addresses are legitimate.
 func reachesLoopback(r *http.Request) bool {
 	to, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && to.IP.IsLoopback()

@@ -13,8 +13,8 @@ import (
 const (
 	// readyPoll is how often a start looks whether the node has become ready.
 	readyPoll = 20 * time.Millisecond
-	// extendEvery is how often a start that goes on asks for more time, and extension for
-	// how much: to read a chain for the first time takes hours.
+	// extendEvery is how often a start asks the manager for more time, and extension how
+	// much it asks for: a start that reads a chain for the first time takes hours.
 	extendEvery = 10 * time.Second
 	extension   = time.Minute
 )

@@ -35,7 +35,7 @@ type verifyError struct {
 	code int
 }
 
-// ExitCode returns 1 for differences and 2 for what could not be finished.
+// ExitCode returns exitFailed for differences, or exitUnfinished.
 func (e verifyError) ExitCode() int { return e.code }
 
 // verifiedChain is what `verify --json` prints of a chain.
