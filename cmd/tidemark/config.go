@@ -165,4 +165,3 @@ func newChain() ChainConfig { return ChainConfig{Enabled: true}.withReading() }
 
 // newPlan is what a plan with an id of its own starts from.
 func newPlan() accounts.Plan { return accounts.Plan{MaxAPIKeys: 1, Public: true} }
-

@@ -140,7 +140,7 @@ func (l *loaded) check() {
 		l.refuse(fmt.Errorf("%sops-listen is %q, as listen is; give each an address of its own",
 			cmp.Or(l.placeOf("ops-listen"), l.placeOf("listen")), l.OpsListen))
 	}
-	l.refuse(l.checkTLS())
+	l.refuse(l.checkKeyPair("tls.cert", l.TLS.Cert, "tls.key", l.TLS.Key))
 	if g := l.Sim.Genesis; !g.IsZero() && g.Unix() < 0 {
 		l.refuse(errMarket{fmt.Errorf("%ssim.genesis is %s; allowed is 1970-01-01T00:00:00Z or later, or \"\"",
 			l.placeOf("sim.genesis"), g.Format(time.RFC3339))})
@@ -202,19 +202,21 @@ func (l *loaded) checkListen(name, value string) error {
 	return nil
 }
 
-func (l *loaded) checkTLS() error {
+// checkKeyPair checks the two settings that name the files of a certificate.
+func (l *loaded) checkKeyPair(certName, cert, keyName, key string) error {
+	const half = "%s%s is set and %s is not; set both or none"
 	switch {
-	case l.TLS.Cert == "" && l.TLS.Key == "":
+	case cert == "" && key == "":
 		return nil
-	case l.TLS.Cert == "":
-		return fmt.Errorf("%stls.key is set and tls.cert is not; set both or none", l.placeOf("tls.key"))
-	case l.TLS.Key == "":
-		return fmt.Errorf("%stls.cert is set and tls.key is not; set both or none", l.placeOf("tls.cert"))
+	case cert == "":
+		return fmt.Errorf(half, l.placeOf(keyName), keyName, certName)
+	case key == "":
+		return fmt.Errorf(half, l.placeOf(certName), certName, keyName)
 	}
 
-	if _, err := tls.LoadX509KeyPair(l.TLS.Cert, l.TLS.Key); err != nil {
-		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w",
-			l.placeOf("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
+	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
+		return fmt.Errorf("%scannot use %s %s with %s %s: %w",
+			l.placeOf(certName), certName, cert, keyName, key, err)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"crypto/tls"
 	"fmt"
 	"net/url"
 	"os"
@@ -46,7 +44,7 @@ func (l *loaded) checkCluster() {
 
 	l.refuse(l.checkReadable("cluster.credentials", c.Credentials))
 	l.refuse(l.checkReadable("cluster.tls-ca", c.TLSCa))
-	l.refuse(l.checkClusterTLS())
+	l.refuse(l.checkKeyPair("cluster.tls-cert", c.TLSCert, "cluster.tls-key", c.TLSKey))
 	l.refuse(l.checkWrites())
 }
 
@@ -78,22 +76,6 @@ func (l *loaded) checkReadable(name, path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%scannot read %s: %w", l.placeOf(name), name, err)
-	}
-	return nil
-}
-
-func (l *loaded) checkClusterTLS() error {
-	c := &l.Cluster
-	switch {
-	case c.TLSCert == "" && c.TLSKey == "":
-		return nil
-	case c.TLSCert == "" || c.TLSKey == "":
-		return fmt.Errorf("%sone of cluster.tls-cert and cluster.tls-key is set; set both or none",
-			cmp.Or(l.placeOf("cluster.tls-cert"), l.placeOf("cluster.tls-key")))
-	}
-	if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
-		return fmt.Errorf("%scannot use cluster.tls-cert %s with cluster.tls-key %s: %w",
-			l.placeOf("cluster.tls-cert"), c.TLSCert, c.TLSKey, err)
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ func TestClusterSettings(t *testing.T) {
 	f("cannot read cluster.credentials", head+`credentials = "`+filepath.Join(t.TempDir(), "none")+`"`)
 	f("cluster.snapshot-every is", head+`snapshot-every = "1s"`)
 	f("cannot read cluster.tls-ca", head+`tls-ca = "`+filepath.Join(t.TempDir(), "none")+`"`)
-	f("set both or none", head+`tls-cert = "x.pem"`)
-	f("set both or none", head+`tls-key = "x.pem"`)
+	f("cluster.tls-cert is set and cluster.tls-key is not; set both or none", head+`tls-cert = "x.pem"`)
+	f("cluster.tls-key is set and cluster.tls-cert is not; set both or none", head+`tls-key = "x.pem"`)
 	f(":5: cannot use cluster.tls-cert x.pem with cluster.tls-key y.pem: open x.pem",
 		head+"# pair\ntls-cert = \"x.pem\"\ntls-key = \"y.pem\"")
 	pair := TLSConfig{Cert: filepath.Join(t.TempDir(), "cert"), Key: filepath.Join(t.TempDir(), "key")}
