@@ -86,7 +86,7 @@ func (c *client) do(method, at string, body any) ([]byte, error) {
 	defer r.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAdminAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the answer of the node on %s: %w", c.dir, err)
+		return nil, c.errAnswer(err)
 	}
 	if r.StatusCode == http.StatusOK {
 		return answer, nil
@@ -97,6 +97,19 @@ func (c *client) do(method, at string, body any) ([]byte, error) {
 		return nil, fmt.Errorf("the node on %s answered %s", c.dir, r.Status)
 	}
 	return nil, errors.New(refusal.Error)
+}
+
+// decode reads the answer that do returned.
+func (c *client) decode(answer []byte, v any) error {
+	if err := json.Unmarshal(answer, v); err != nil {
+		return c.errAnswer(err)
+	}
+	return nil
+}
+
+// errAnswer is the error of an answer that cannot be read.
+func (c *client) errAnswer(err error) error {
+	return fmt.Errorf("cannot read the answer of the node on %s: %w", c.dir, err)
 }
 
 // checkNames refuses a path with a name that a server would leave out of it, such as that of a
@@ -129,7 +142,8 @@ func errUnasked(dir string, err error) error {
 // ask does one request and prints the answer: as it came with --json, else
 // through show, which gets it decoded.
 func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Writer, *T)) error {
-	answer, err := adminClient(f.Data).do(method, path, body)
+	node := adminClient(f.Data)
+	answer, err := node.do(method, path, body)
 	if err != nil {
 		return err
 	}
@@ -137,15 +151,15 @@ func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Write
 	if f.JSON {
 		var out bytes.Buffer
 		if err := json.Indent(&out, answer, "", "  "); err != nil {
-			return fmt.Errorf("cannot read the answer of the node on %s: %w", f.Data, err)
+			return node.errAnswer(err)
 		}
 		_, err := os.Stdout.Write(out.Bytes())
 		return err
 	}
 
 	var v T
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return fmt.Errorf("cannot read the answer of the node on %s: %w", f.Data, err)
+	if err := node.decode(answer, &v); err != nil {
+		return err
 	}
 
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)

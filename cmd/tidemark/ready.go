@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,14 +19,15 @@ type ReadyCmd struct{ AdminFlags }
 
 // Run succeeds when the node is ready; an error says what it waits for.
 func (c *ReadyCmd) Run() error {
-	answer, err := adminClient(c.Data).do(http.MethodGet, "/ready", nil)
+	node := adminClient(c.Data)
+	answer, err := node.do(http.MethodGet, "/ready", nil)
 	if err != nil {
 		return err
 	}
 
 	var v admin.ReadyView
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
+	if err := node.decode(answer, &v); err != nil {
+		return err
 	}
 	if c.JSON {
 		_, err = os.Stdout.Write(answer)

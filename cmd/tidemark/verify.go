@@ -104,13 +104,14 @@ func (c *VerifyCmd) chains() (ids []uint64, err error) {
 	if c.Chain != 0 {
 		return []uint64{c.Chain}, nil
 	}
-	answer, err := adminClient(c.Data).do(http.MethodGet, "/chains", nil)
+	node := adminClient(c.Data)
+	answer, err := node.do(http.MethodGet, "/chains", nil)
 	if err != nil {
 		return nil, err
 	}
 	var views []admin.ChainView
-	if err := json.Unmarshal(answer, &views); err != nil {
-		return nil, fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
+	if err := node.decode(answer, &views); err != nil {
+		return nil, err
 	}
 
 	for i := range views {
