@@ -87,12 +87,10 @@ func (a *chainActor) sharePins() {
 
 // takeCut takes a cut once no other chain is refreshing.
 func (a *chainActor) takeCut(cut *cluster.Cut) error {
-	select {
-	case a.slot <- struct{}{}:
-		defer func() { <-a.slot }()
-	case <-a.ctx.Done():
+	if !a.takeSlot() {
 		return a.ctx.Err()
 	}
+	defer a.leaveSlot()
 
 	pause := pace.Background(a.board.Requests).Pause
 	if err := a.chain.Take(cut.Batch, cut.Note, cut.Place.Encode(), a.now, pause); err != nil {

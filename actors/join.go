@@ -95,12 +95,13 @@ func (a *chainActor) join(ctx context.Context, needs uint64) (took bool, err err
 	return false, a.joinWithout(beginning, len(snapshots) > 0, refused)
 }
 
-// joinWithout is join where there is no sound snapshot.
-func (a *chainActor) joinWithout(beginning cluster.Beginning, some bool, refused error) error {
+// joinWithout is join where there is no sound snapshot. damaged says that there are some.
+func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refused error) error {
 	id := a.config.Ledger.Chain
 	has := a.findStored()
 	switch {
-	case beginning == cluster.NoCuts && some, beginning == cluster.LaterCut:
+	case beginning == cluster.NoCuts && damaged, beginning == cluster.LaterCut:
+		// The cuts alone do not give the chain: wait for a snapshot, below.
 	case has == nothingStored, beginning == cluster.NoCuts && has == joinedStored:
 		return nil
 	case has != ownStored:

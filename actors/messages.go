@@ -8,7 +8,8 @@ import (
 	"tidemark/rankings"
 )
 
-// Messages to a chain's actor. The epoch counts how often the chain was opened.
+// Messages to a chain's actor. A new epoch begins whenever the actor gives up what is under
+// way: when the chain is to be opened again, was dropped, or goes back to read blocks again.
 // Messages of an earlier epoch are dropped.
 type (
 	// open restores the chain from the store.
@@ -44,7 +45,7 @@ type (
 	}
 	// retry asks the feed of a stopped chain again.
 	retry struct{ epoch uint64 }
-	// refresh is the tick; a later one replaces it.
+	// refresh is the tick. Only the one that was set last counts.
 	refresh struct{ epoch, tick uint64 }
 	// verified is what a comparison with the contracts found.
 	verified struct{ result *rankings.Verification }

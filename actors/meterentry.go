@@ -15,7 +15,7 @@ type entry struct {
 	leased bool            // on Meter.leased
 	queued bool            // on Meter.queue
 	idle   bool            // its lease is being given back
-	waits  bool            // units were asked for, and there are none to spend until they come
+	waits  bool            // it asked for units, and has none to spend until they come
 	free   bool            // it had no quota when the batch was made, and so has no lease
 }
 

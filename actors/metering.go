@@ -103,7 +103,7 @@ type meterMetrics struct {
 func NewMeter(r *registry.Registry, store *accountstore.Store, flush time.Duration,
 	set *metrics.Set,
 ) *Meter {
-	m := &Meter{
+	return &Meter{
 		book: r.Book(), turner: r.Turner(), clock: r.Clock(), flushNs: int64(flush),
 		store: meterStore{store.Flush, store.Month},
 		metrics: meterMetrics{
@@ -113,7 +113,6 @@ func NewMeter(r *registry.Registry, store *accountstore.Store, flush time.Durati
 		},
 		entries: map[*accounts.Cell]*entry{},
 	}
-	return m
 }
 
 // Drain writes what has changed and renews leases. now is the time of the quota
@@ -330,12 +329,12 @@ func (m *Meter) openLeases(part []*entry) {
 			e.cell.Open(this, e.lease(this))
 			e.cell.SizedBy(e.terms)
 		}
+
 		e.queued = false
 		if !e.waits {
 			e.cell.Wake()
 		}
 	}
-
 }
 
 // forgetIdle drops the entries that gave their lease back.

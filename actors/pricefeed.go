@@ -149,10 +149,10 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 			return nil, err
 		}
 		if usd < 0 { // JSON has no infinity
-			return nil, fmt.Errorf("bad price of %q: %g; want 0 or more", key, usd)
+			return nil, fmt.Errorf("the price of %q is %g; it must be 0 or more", key, usd)
 		}
 		if known[tokenOf{chain, token}] {
-			return nil, fmt.Errorf("two prices of %d:%s; want one", chain, token)
+			return nil, fmt.Errorf("%d:%s has two prices; it must have one", chain, token)
 		}
 		known[tokenOf{chain, token}] = true
 		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})

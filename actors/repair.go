@@ -79,7 +79,7 @@ func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
 // beside runs work of the chain beside its actor. Stop waits for it.
 func (a *chainActor) beside(do func() error) <-chan error { return runBeside(&a.work, do) }
 
-// Beside is a chain.Config.Beside for who drives a chain without an actor.
+// Beside is a chain.Config.Beside for a caller that drives a chain without an actor.
 func Beside(do func() error) <-chan error { return runBeside(new(sync.WaitGroup), do) }
 
 func runBeside(work *sync.WaitGroup, do func() error) <-chan error {

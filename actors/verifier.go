@@ -29,8 +29,8 @@ const (
 	// verifyAgain is the pause after a verification that failed.
 	verifyAgain = time.Minute
 	// mendWait is how long a difference may take to be corrected before it is
-	// verified again, and mendTries how many times in a row that is done: once for
-	// each way to correct it.
+	// verified again, and mendTries how many times in a row that is done before the
+	// hour is over: once for each of the two ways to correct it, and once more.
 	mendWait  = 10 * time.Minute
 	mendTries = 3
 	// verifyTries is how many states one verification tries, until a node still has
@@ -50,7 +50,7 @@ type verifier struct {
 	tell   func(*rankings.Verification) // the chain's actor
 
 	mu    sync.Mutex // held during a verification
-	good  uint64     // the last block at which nothing differed
+	good  uint64     // the last block at which everything was compared and nothing differed
 	round uint64     // number of the verification; it selects the sample
 
 	statesMu sync.Mutex
@@ -95,9 +95,10 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// isMended reports whether the blocks that differed were read again: another state
-// of them, or of later blocks, is published. After mendWait it no longer waits, unless they
-// are being read: the state that differs is served until then.
+// isMended reports whether a state may be verified again after one that differed: another
+// state of the same block or of a later one is published, so its blocks were read again. It
+// also reports true once mendWait is over, unless the ledger has gone back and is still
+// before that block: until it is there, the state that differs is served.
 func (v *verifier) isMended() bool {
 	v.statesMu.Lock()
 	defer v.statesMu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"tidemark/storage"
 )
 
-// Advance takes one step of the feed into the ledger. After an error the ledger is at its
-// last whole piece of the step; a Refused error says from where to read again, and any other
-// stops the chain, since what the feed says cannot follow.
+// Advance takes one step of the feed into the ledger. After an error the ledger is at the
+// end of the last piece of the step that it could apply whole, and Refused decides whether
+// the chain goes on.
 func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if !step.Confirmed.IsZero() {
 		c.Confirm(c.ledger.Head(), step.Confirmed)

@@ -26,13 +26,14 @@ type Config struct {
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
-	// Beside runs do beside the chain and gives its error, also of a panic, once. While
-	// the chain catches up its cuts are written so. nil: the chain waits for every cut.
+	// Beside runs do concurrently with the chain and sends its error, or that of a panic,
+	// once. While the chain catches up, its cuts are written this way. nil: the chain
+	// waits for every cut.
 	Beside func(do func() error) <-chan error
 	// Shared: other nodes follow the commits of this one.
 	Shared bool
-	// Opened is now, on the clock by which readers judge how old data is; zero:
-	// stored times are believed as they are.
+	// Opened is when the chain is opened, by the clock by which readers judge how old
+	// data is; zero: stored times are believed as they are.
 	Opened  time.Time
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -62,12 +63,12 @@ type Chain struct {
 	waited  time.Duration // for cuts to be written, in the last refresh
 
 	following bool             // another node writes the chain
-	replica   *storage.Replica // what that one has committed; nil before Load
+	replica   *storage.Replica // what that node has committed; nil before Load
 
 	confirmed confirmation
 	refused   refusal
 	corrected bool             // blocks were read again: the same head may have other rows
-	reverted  bool             // blocks of the newest generation were
+	reverted  bool             // blocks of the newest generation were reverted
 	missing   []market.Address // tokens of the store with unknown decimals; nil once told
 	status    rankings.ChainStatus
 	repairTo  uint64 // status.Repair stands until a generation of this block
@@ -128,7 +129,8 @@ func (c *Chain) SetVerified(v *rankings.Verification) {
 	c.publishStatus()
 }
 
-// Stop marks the chain as one that cannot go on before a resync, or before TryAgain helps.
+// Stop marks the chain as stopped: it goes on only after a resync, or when the blocks are
+// read again (TryAgain) and can be applied.
 func (c *Chain) Stop(reason error) {
 	c.Log.Error("chain stopped; if it does not go on, it needs `tidemark chains resync`",
 		"chain", c.ID(), "reason", reason)

@@ -20,7 +20,7 @@ import (
 
 // note is what a follower needs of a refresh beside the batch.
 type note struct {
-	Reverted   bool              `json:",omitempty"` // blocks of the generation before were
+	Reverted   bool              `json:",omitempty"` // blocks of the generation before were reverted
 	At         int64             // when it was published, unix milliseconds
 	FeedPrices []value.FeedPrice `json:",omitempty"`
 	Hints      int               // the form of the hints
@@ -283,8 +283,8 @@ func (c *Chain) Hear(text []byte) error {
 	return nil
 }
 
-// Refuse notes that this node cannot follow the writer. The next thing that it hears
-// takes the note away.
+// Refuse notes in the status that this node cannot follow the writer. The next Hear
+// replaces the note.
 func (c *Chain) Refuse(err error) {
 	c.status.Stopped, c.status.StopReason = true, err.Error()
 	c.publishStatus()

@@ -74,10 +74,11 @@ func (c *Chain) showNext(view *rankings.View) {
 	c.endRepair()
 }
 
-// Unpublished reports whether the ledger has something that the newest generation
-// has not. A ledger that went back, since blocks were replaced or are read again, has
-// nothing until it is where that generation is, or at its chain's head: it may have gone back
-// further than what was replaced, and what it lacks meanwhile did not go away.
+// Unpublished reports whether there is something to publish: the ledger differs from the
+// newest generation. A ledger that went back, because blocks were replaced or are read again,
+// has nothing to publish until it is where that generation is, or at its chain's head. It
+// may have gone back further than the blocks that were replaced, and would seem to have
+// lost those between.
 func (c *Chain) Unpublished() bool {
 	if c.view == nil {
 		return true

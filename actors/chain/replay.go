@@ -15,7 +15,8 @@ import (
 const replayBacklog = 50_000
 
 // Replay takes the chain to the end of an archive, commits it and publishes its
-// generation. told is called whenever a commit has begun, with the time by clock.
+// generation. told is called with the last step whenever a commit has begun; clock tells
+// the time.
 func (c *Chain) Replay(
 	ctx context.Context, source feed.Feed, clock func() time.Time, told func(feed.Step),
 ) (err error) {
