@@ -15,7 +15,7 @@ func BenchmarkHistory(b *testing.B) {
 // BenchmarkPlan is what a bigger corpus costs before its first event.
 func BenchmarkPlan(b *testing.B) {
 	cfg := settings{Config: testConfig(1, 100_000, 5000, 90)}
-	cfg.fill()
+	cfg.setDefaults()
 	for b.Loop() {
 		newPlan(cfg)
 	}

@@ -7,7 +7,7 @@ func TestAgenda(t *testing.T) {
 	f := func(config Config, blocks uint64) {
 		cfg := settings{Config: config}
 		t.Helper()
-		cfg.fill()
+		cfg.setDefaults()
 		c := newPlan(cfg).calendar
 		var all []event
 		a := c.agendaFrom(0)
@@ -42,7 +42,7 @@ func TestMintsAt(t *testing.T) {
 		t.Helper()
 		cfg := settings{Config: testConfig(1, positions, pools, 3)}
 		cfg.Actions = actions
-		cfg.fill()
+		cfg.setDefaults()
 		p := newPlan(cfg)
 		mints := 0
 		for i := range p.total {

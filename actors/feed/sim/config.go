@@ -78,8 +78,8 @@ func (c *Config) temper() temper {
 	return elsewhere
 }
 
-// fill sets the defaults of what is left out.
-func (c *settings) fill() {
+// setDefaults sets the defaults of what is left out.
+func (c *settings) setDefaults() {
 	t := c.temper()
 	c.Actions = cmp.Or(c.Actions, 12*c.Positions)
 	c.NativeSymbol = cmp.Or(c.NativeSymbol, t.symbol)
@@ -91,7 +91,7 @@ func (c *settings) fill() {
 	c.LivePace = cmp.Or(c.LivePace, t.livePace)
 	c.Scale = cmp.Or(c.Scale, t.scale)
 	c.SpanEvents = cmp.Or(c.SpanEvents, 4000)
-	c.Crowd.fill()
+	c.Crowd.setDefaults()
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -40,7 +40,7 @@ func NewWorkload(cfg Config, w Workload) (*Feed, error) {
 	if err := all.check(); err != nil {
 		return nil, err
 	}
-	all.fill()
+	all.setDefaults()
 	return &Feed{cfg: all, wake: make(chan struct{}, 1)}, nil
 }
 
@@ -68,7 +68,7 @@ type Crowd struct {
 	Early    int `json:"early,omitempty"`
 }
 
-func (c *Crowd) fill() {
+func (c *Crowd) setDefaults() {
 	c.Leave = cmp.Or(c.Leave, 300)
 	c.Width = cmp.Or(c.Width, 1000)
 	c.Wallets = cmp.Or(c.Wallets, 450)

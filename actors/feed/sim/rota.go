@@ -82,11 +82,11 @@ const vaults = 3
 // addToVault adds liquidity of a vault. Its salt is a small number, as are those of
 // the position manager, for one of which it must not be taken.
 func (s *scene) addToVault(p *pool) {
-	d := &direct{pool: p.index, salt: saltOf(uint64(s.nDirects) + 1)}
+	d := &nonNFT{pool: p.index, salt: saltOf(uint64(s.nNonNFT) + 1)}
 	fillBytes(d.sender[:], hash(s.chainKey, 'v', s.below(vaults)))
 	d.lower, d.upper = s.rangeOf(p, middle)
-	s.directs[s.nDirects] = d
-	s.nDirects++
+	s.nonNFTs[s.nNonNFT] = d
+	s.nNonNFT++
 	l := s.liquidityFor(p, d.lower, d.upper, 0.01*p.tvl*s.logNormal(600))
 	s.transact(260_000, false)
 	s.modifyVault(p, d, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
@@ -95,8 +95,8 @@ func (s *scene) addToVault(p *pool) {
 // takeFromVault takes the liquidity of a vault out, or only collects for it; mostly
 // one of the newest.
 func (s *scene) takeFromVault(all bool) {
-	for range min(s.nDirects, keepTries) {
-		d := s.direct(s.nDirects - 1 - uint32(s.skewed(uint64(s.nDirects))))
+	for range min(s.nNonNFT, keepTries) {
+		d := s.nonNFT(s.nNonNFT - 1 - uint32(s.skewed(uint64(s.nNonNFT))))
 		if d.liquidity.IsZero() {
 			continue
 		}
@@ -124,7 +124,7 @@ func (s *scene) transferSome() {
 	}
 }
 
-func (s *scene) modifyVault(p *pool, d *direct, delta clmath.I128) {
+func (s *scene) modifyVault(p *pool, d *nonNFT, delta clmath.I128) {
 	d.liquidity = mustApply(d.liquidity, delta)
 	s.changeRange(p, d.lower, d.upper, delta)
 	s.emit(market.ModifyLiquidity{

@@ -15,10 +15,10 @@ type world struct {
 	st        *market.State
 	pools     map[uint32]*pool
 	positions map[uint32]*position
-	directs   map[uint32]*direct
+	nonNFTs   map[uint32]*nonNFT
 	nPools    uint32
 	nHeld     uint32 // positions ever minted
-	nDirects  uint32
+	nNonNFT   uint32
 }
 
 // pool is a pool in the middle of a span.
@@ -50,8 +50,8 @@ type position struct {
 	burned       bool
 }
 
-// direct is liquidity of another sender than the position manager.
-type direct struct {
+// nonNFT is liquidity of another sender than the position manager.
+type nonNFT struct {
 	pool         uint32
 	sender       market.Address
 	salt         market.Hash
@@ -62,8 +62,8 @@ type direct struct {
 func (p *plan) newWorld(st *market.State) *world {
 	return &world{
 		plan: p, st: st, pools: map[uint32]*pool{}, positions: map[uint32]*position{},
-		directs: map[uint32]*direct{}, nPools: st.Pools.Len(), nHeld: st.Positions.Len(),
-		nDirects: st.NonNFT.Len(),
+		nonNFTs: map[uint32]*nonNFT{}, nPools: st.Pools.Len(), nHeld: st.Positions.Len(),
+		nNonNFT: st.NonNFT.Len(),
 	}
 }
 
@@ -106,17 +106,17 @@ func (w *world) firstOf(p *pool) *position {
 	panic("BUG: a pool without a founder")
 }
 
-// direct returns direct liquidity i, which exists.
-func (w *world) direct(i uint32) *direct {
-	if d := w.directs[i]; d != nil {
+// nonNFT returns the liquidity of other senders with index i, which exists.
+func (w *world) nonNFT(i uint32) *nonNFT {
+	if d := w.nonNFTs[i]; d != nil {
 		return d
 	}
 	row := w.st.NonNFT.At(i)
-	d := &direct{
+	d := &nonNFT{
 		pool: row.Pool, sender: row.Sender, salt: row.Salt,
 		lower: row.TickLower, upper: row.TickUpper, liquidity: row.Liquidity,
 	}
-	w.directs[i] = d
+	w.nonNFTs[i] = d
 	return d
 }
 
