@@ -34,7 +34,7 @@ type Chain struct {
 	// What status.go tells of the chain.
 	number      atomic.Uint64 // of at
 	behindSince atomic.Int64  // unix nanoseconds; 0: this node has what the writer told of
-	standing    atomic.Pointer[standing]
+	writerState atomic.Pointer[writerState]
 	newest      atomic.Pointer[rankings.ChainSnapshot] // that this node knows of as the writer
 	wanted      atomic.Uint64
 

@@ -31,7 +31,7 @@ func unconnected() *Chain {
 // beat is what the writer of a chain tells.
 func beat(header string, body string) *nats.Msg {
 	m := nats.NewMsg("beat.1")
-	m.Header.Set(standingHeader, header)
+	m.Header.Set(writerStateHeader, header)
 	m.Data = []byte(body)
 	return m
 }
@@ -43,7 +43,7 @@ func TestBeats(t *testing.T) {
 	f := func(header string, cut uint64, behind bool) {
 		t.Helper()
 		ch.hear(beat(header, "beat of "+header))
-		told := ch.standing.Load()
+		told := ch.writerState.Load()
 		if told == nil || told.Cut != cut || (ch.behindSince.Load() > 0) != behind || string(*ch.told.Load()) != "beat of "+header {
 			t.Errorf("after %s: the writer stands at %+v, behind since %d, told %s", header, told, ch.behindSince.Load(), *ch.told.Load())
 		}
@@ -91,7 +91,7 @@ func TestStatusOfWhatWasHeard(t *testing.T) {
 	}
 	heard := func(ago time.Duration, cut uint64) func(*Chain) {
 		return func(ch *Chain) {
-			ch.standing.Store(&standing{Node: "b", Cut: cut, Snapshot: theirs, at: time.Now().Add(-ago)})
+			ch.writerState.Store(&writerState{Node: "b", Cut: cut, Snapshot: theirs, at: time.Now().Add(-ago)})
 			ch.behindSince.Store(time.Now().Add(-9 * time.Second).UnixNano())
 		}
 	}
@@ -211,10 +211,10 @@ func TestAsksServers(t *testing.T) {
 
 // What a writer tells of itself is what the others hear.
 func TestStandingIsToldWhole(t *testing.T) {
-	text, err := json.Marshal(&standing{Node: "b", Cut: 3, Snapshot: rankings.ChainSnapshot{Cut: 2, Bytes: 5, MadeAt: 9}})
+	text, err := json.Marshal(&writerState{Node: "b", Cut: 3, Snapshot: rankings.ChainSnapshot{Cut: 2, Bytes: 5, MadeAt: 9}})
 	ch := unconnected()
 	ch.hear(beat(string(text), ""))
-	got := ch.standing.Load()
+	got := ch.writerState.Load()
 	if err != nil || got.Node != "b" || got.Cut != 3 || got.Snapshot != (rankings.ChainSnapshot{Cut: 2, Bytes: 5, MadeAt: 9}) ||
 		time.Since(got.at) > time.Minute {
 		t.Errorf("%v, %s is heard as %+v", err, text, got)

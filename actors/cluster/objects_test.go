@@ -342,7 +342,7 @@ func TestGauges(t *testing.T) {
 	f("snapshot_bytes", "0")
 
 	now := time.Now()
-	ch.standing.Store(&standing{Node: "b", Cut: 5, at: now, Snapshot: rankings.ChainSnapshot{
+	ch.writerState.Store(&writerState{Node: "b", Cut: 5, at: now, Snapshot: rankings.ChainSnapshot{
 		Cut: 3, Bytes: 900, MadeAt: now.Add(-50 * time.Minute).UnixMilli(),
 	}})
 	ch.number.Store(2)

@@ -30,7 +30,7 @@ func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.
 // while, if the writer told of a later cut, and before this node may write.
 func (ch *Chain) newestAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
 	m, err := ch.messageAfter(ctx, sequence)
-	told := ch.standing.Load()
+	told := ch.writerState.Load()
 	behind := told != nil && told.Cut > ch.at.Number
 	if m != nil || err != nil || !ch.quiet && !behind && !ch.Leads() {
 		return m, err

@@ -31,7 +31,7 @@ func TestCopyThatIsBehind(t *testing.T) {
 	elected(t, b)
 
 	b.Resign()
-	b.standing.Store(nil) // nobody tells of the next one
+	b.writerState.Store(nil) // nobody tells of the next one
 	b.lead.ready.Store(true)
 	at = appends(t, a, batches[1])
 	takes(t, b, batches[1], at)
@@ -47,7 +47,7 @@ func TestLeaderIsAsked(t *testing.T) {
 	f := func(what string, stream jetstream.Stream, told uint64, quiet, leads, finds bool) {
 		t.Helper()
 		ch.c.stream, ch.quiet = stream, quiet
-		ch.standing.Store(&standing{Cut: told})
+		ch.writerState.Store(&writerState{Cut: told})
 		ch.lead.until.Store(0)
 		if leads {
 			ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
@@ -64,7 +64,7 @@ func TestLeaderIsAsked(t *testing.T) {
 	f("nothing was heard", empty, 1, true, false, true)
 	f("the writer has more", empty, 2, false, false, true)
 	f("this node may write", empty, 1, false, true, true)
-	ch.standing.Store(nil)
+	ch.writerState.Store(nil)
 	ch.lead.until.Store(0)
 	if m, err := ch.newestAfter(t.Context(), 0); m != nil || err != nil {
 		t.Errorf("before the writer was heard: %+v, %v", m, err)

@@ -12,8 +12,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// standing is what the writer of a chain tells of itself with every beat.
-type standing struct {
+// writerState is what the writer of a chain tells of itself with every beat.
+type writerState struct {
 	Node     string
 	Cut      uint64
 	Snapshot rankings.ChainSnapshot
@@ -21,8 +21,8 @@ type standing struct {
 }
 
 const (
-	// standingHeader of a beat has the standing of the writer.
-	standingHeader = "Tidemark-Writer"
+	// writerStateHeader of a beat has the state of the writer.
+	writerStateHeader = "Tidemark-Writer"
 	// heardFor is how long a writer is believed to write without a word: several
 	// refreshes, and longer than another node needs to take over.
 	heardFor = 15 * time.Second
@@ -31,7 +31,7 @@ const (
 // Status returns what this node knows of the chain.
 func (ch *Chain) Status() rankings.Membership {
 	m := rankings.Membership{Cut: ch.number.Load()}
-	newest, told := ch.newest.Load(), ch.standing.Load()
+	newest, told := ch.newest.Load(), ch.writerState.Load()
 	switch {
 	case ch.Leads():
 		m.Writer = ch.c.cfg.Name
@@ -67,7 +67,7 @@ func (c *Cluster) Status(id market.ChainID) (m rankings.Membership, ok bool) {
 func (ch *Chain) moveTo(at Place) {
 	ch.at = at
 	ch.number.Store(at.Number)
-	if told := ch.standing.Load(); told == nil || at.Number >= told.Cut {
+	if told := ch.writerState.Load(); told == nil || at.Number >= told.Cut {
 		ch.behindSince.Store(0)
 	}
 }
@@ -76,14 +76,14 @@ func (ch *Chain) beatSubject() string { return fmt.Sprintf("beat.%d", ch.id) }
 
 // Tell tells the followers where the writer stands. It does not wait.
 func (ch *Chain) Tell(text []byte) {
-	said := standing{Node: ch.c.cfg.Name, Cut: ch.number.Load()}
+	said := writerState{Node: ch.c.cfg.Name, Cut: ch.number.Load()}
 	if newest := ch.newest.Load(); newest != nil {
 		said.Snapshot = *newest
 	}
 
 	header, err := json.Marshal(&said)
 	if err == nil {
-		err = ch.c.Tell(ch.beatSubject(), standingHeader, string(header), text)
+		err = ch.c.Tell(ch.beatSubject(), writerStateHeader, string(header), text)
 	}
 	if err != nil && ch.ctx.Err() == nil {
 		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)
@@ -91,9 +91,9 @@ func (ch *Chain) Tell(text []byte) {
 }
 
 func (ch *Chain) hear(m *nats.Msg) {
-	told := standing{at: time.Now()}
-	if json.Unmarshal([]byte(m.Header.Get(standingHeader)), &told) == nil {
-		ch.standing.Store(&told)
+	told := writerState{at: time.Now()}
+	if json.Unmarshal([]byte(m.Header.Get(writerStateHeader)), &told) == nil {
+		ch.writerState.Store(&told)
 		if told.Cut > ch.number.Load() {
 			ch.behindSince.CompareAndSwap(0, told.at.UnixNano())
 		}

@@ -67,7 +67,8 @@ type scene struct {
 	unsure bool
 }
 
-func (s *Shares) look(now int64) *scene {
+// scene returns how the cluster looks to this node at a time.
+func (s *Shares) scene(now int64) *scene {
 	v := &scene{now: now, nodes: s.Nodes()}
 	if heard := int64(len(s.peers)) + 1; heard < v.nodes {
 		v.unheard = (v.nodes - heard) * (accounts.WholeLimit / v.nodes)
@@ -100,7 +101,7 @@ func (s *Shares) Tick(now int64, reached bool) *Announcement {
 	s.listening = s.listening && (s.reachedSince == 0 || now-s.reachedSince < listenFor)
 
 	s.number++
-	v := s.look(now)
+	v := s.scene(now)
 	s.adjust(&s.rest, v)
 	s.applyRest(v)
 	s.countNeeds(now)
@@ -120,7 +121,7 @@ func (s *Shares) Tick(now int64, reached bool) *Announcement {
 
 // WantsServers reports whether Tick needs to know if the servers answer.
 func (s *Shares) WantsServers(now int64) bool {
-	v := s.look(now)
+	v := s.scene(now)
 	return s.listening || len(v.silent) > 0 || v.unheard > 0
 }
 
@@ -129,7 +130,7 @@ func (s *Shares) Nodes() int64 { return max(s.known, int64(len(s.peers))+1) }
 
 // silentNodes names the nodes that are not heard.
 func (s *Shares) silentNodes(now int64) (names []string) {
-	for _, p := range s.look(now).silent {
+	for _, p := range s.scene(now).silent {
 		names = append(names, p.node)
 	}
 	slices.Sort(names)

@@ -219,7 +219,7 @@ func TestScenes(t *testing.T) {
 			s.peers[p.node] = p
 		}
 		want.now = now
-		got := s.look(now)
+		got := s.scene(now)
 		if len(got.live) != len(want.live) || len(got.silent) != len(want.silent) {
 			t.Errorf("%s: %d are heard and %d are not; want %d and %d", what, len(got.live), len(got.silent),
 				len(want.live), len(want.silent))
