@@ -106,7 +106,7 @@ func (c *ArchiveImportCmd) Run() (err error) {
 		return err
 	}
 
-	err = c.fill(ctx, l, chain, a, &file, headers)
+	err = c.importInto(ctx, l, chain, a, &file, headers)
 	st := a.Status()
 	if err = errors.Join(err, a.Close()); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (c *ArchiveImportCmd) find() (chain market.ChainID, file archive.Status, er
 	return chain, file, err
 }
 
-// fill imports from a directory, or from a file that has what is given.
-func (c *ArchiveImportCmd) fill(
+// importInto imports into an archive: a directory, or a file, of which file is the content.
+func (c *ArchiveImportCmd) importInto(
 	ctx context.Context, l *loaded, chain *ChainConfig, a *archive.Archive, file *archive.Status,
 	headers *headerCheck,
 ) error {
