@@ -71,7 +71,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
 			snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
 		}
-		a.config.Beside = a.beside
+		a.config.Background = a.inBackground
 		a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }
 		a.beginPace()
 		n.spawn(a)

@@ -76,13 +76,13 @@ func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
 	return chain.Open(config, a.store, a.board)
 }
 
-// beside runs work of the chain beside its actor. Stop waits for it.
-func (a *chainActor) beside(do func() error) <-chan error { return runBeside(&a.work, do) }
+// inBackground runs work of the chain concurrently with its actor. Stop waits for it.
+func (a *chainActor) inBackground(do func() error) <-chan error { return runInBackground(&a.work, do) }
 
-// Beside is a chain.Config.Beside for a caller that drives a chain without an actor.
-func Beside(do func() error) <-chan error { return runBeside(new(sync.WaitGroup), do) }
+// Background is a chain.Config.Background for a caller that drives a chain without an actor.
+func Background(do func() error) <-chan error { return runInBackground(new(sync.WaitGroup), do) }
 
-func runBeside(work *sync.WaitGroup, do func() error) <-chan error {
+func runInBackground(work *sync.WaitGroup, do func() error) <-chan error {
 	done := make(chan error, 1)
 	work.Go(func() { done <- guarded(do) })
 	return done

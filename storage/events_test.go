@@ -109,7 +109,7 @@ const eventsPerCommit = 7_000
 // follow has a chain take the history into an empty store, as it does that catches up.
 func (h *history) follow(t testing.TB, s *storage.Store) {
 	t.Helper()
-	c := h.open(t, s, chain.Config{Beside: actors.Beside})
+	c := h.open(t, s, chain.Config{Background: actors.Background})
 
 	for i, span := range h.spans {
 		h.apply(t, c, span)

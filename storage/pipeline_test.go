@@ -54,11 +54,11 @@ const spansPerCut = 8
 // run takes the history from where the store is, a cut every few spans.
 func (c *catchUp) run(t testing.TB) error {
 	var at market.Head // of the cut that is next
-	on := c.open(t, c.store, chain.Config{WantsState: true, Beside: func(do func() error) <-chan error {
+	on := c.open(t, c.store, chain.Config{WantsState: true, Background: func(do func() error) <-chan error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.begun = append(c.begun, at)
-		return actors.Beside(func() error {
+		return actors.Background(func() error {
 			err := do()
 			if err == nil {
 				c.mu.Lock()

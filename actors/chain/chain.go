@@ -26,10 +26,10 @@ type Config struct {
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
-	// Beside runs do concurrently with the chain and sends its error, or that of a panic,
+	// Background runs do concurrently with the chain and sends its error, or that of a panic,
 	// once. While the chain catches up, its cuts are written this way. nil: the chain
 	// waits for every cut.
-	Beside func(do func() error) <-chan error
+	Background func(do func() error) <-chan error
 	// Shared: other nodes follow the commits of this one.
 	Shared bool
 	// Opened is when the chain is opened, by the clock by which readers judge how old

@@ -34,14 +34,14 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 	return nil
 }
 
-// commitBeside starts to write a cut and does not wait for it, if there is a
-// Config.Beside. awaitCut must have been called since the last one.
-func (c *Chain) commitBeside(cut *storage.Cut, clock func() time.Time) error {
-	if c.Beside == nil || c.unkept != nil {
+// commitInBackground starts to write a cut and does not wait for it, if there is a
+// Config.Background. awaitCut must have been called since the last one.
+func (c *Chain) commitInBackground(cut *storage.Cut, clock func() time.Time) error {
+	if c.Background == nil || c.unkept != nil {
 		return c.commit(cut, clock)
 	}
 
-	c.writing = c.Beside(func() error {
+	c.writing = c.Background(func() error {
 		_, err := c.write(cut, clock)
 		return err
 	})

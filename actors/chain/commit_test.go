@@ -63,7 +63,7 @@ func TestCutsAreWrittenBeside(t *testing.T) {
 	spans := smallMarket(t)
 	k, b := openKept(t, t.TempDir()), newBesides(t)
 	defer k.close()
-	k.chain.Beside = b.run
+	k.chain.Background = b.run
 
 	k.takeFarBehind(&spans[0])
 	k.refresh()
@@ -98,7 +98,7 @@ func TestNothingFollowsACutThatFailed(t *testing.T) {
 	before := s.chain.view
 	b := newBesides(t)
 	close(b.gate)
-	s.chain.Beside = b.run
+	s.chain.Background = b.run
 	behind := func() {
 		t.Helper()
 		s.now = s.now.Add(time.Hour)
@@ -148,7 +148,7 @@ func TestFailureIsTold(t *testing.T) {
 	broken := errors.New("broken")
 	s := (&stage{tee: failing(&broken)}).start(t, days)
 	b := newBesides(t)
-	s.chain.Beside = b.run
+	s.chain.Background = b.run
 	s.load()
 	s.follow()
 	s.chain.status.Syncing = true

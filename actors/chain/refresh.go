@@ -17,7 +17,7 @@ const strideRows = 512
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block or blocks were read again: solve prices, value pools, build orders,
 // commit, put the view on the board. While the chain is syncing it only commits, and
-// returns before the cut is written if there is a Config.Beside.
+// returns before the cut is written if there is a Config.Background.
 // pause is called every 100 µs or so of work, so that readers are not held up;
 // clock tells the time. Both may be called until the cut is written.
 //
@@ -38,7 +38,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	c.markStale(st, changes, pause)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
-		return c.commitBeside(cut, clock)
+		return c.commitInBackground(cut, clock)
 	}
 
 	answers := c.external()

@@ -153,7 +153,7 @@ func (l *loaded) replay(
 ) error {
 	none := func() []value.FeedPrice { return nil }
 	config := l.chainConfig(c, none, metrics.NewSet(), log)
-	config.Archive, config.Beside = kept, actors.Beside
+	config.Archive, config.Background = kept, actors.Background
 	built, err := chain.Open(config, store, new(rankings.Board))
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func rebuild(r *recording, from feed.Feed) (*taken, error) {
 	source := &watched{Feed: from}
 	var board rankings.Board
 	config := spec(source, metrics.NewSet(), quiet).Config
-	config.Beside = actors.Beside
+	config.Background = actors.Background
 	c, err := chain.Open(config, store, &board)
 	if err == nil {
 		err = c.Load(func() bool { return false })
