@@ -92,34 +92,41 @@ func (a *Archive) openSegments() error {
 	}
 
 	for i, name := range names {
-		s, damage, err := openSegment(name)
-		if err != nil {
+		if err := a.addSegment(name, i == len(names)-1); err != nil {
 			return err
 		}
-		if s == nil {
-			if err := a.setAside(name, damage); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := a.cfg.Identity.check(s.Identity); err != nil {
-			return fmt.Errorf("%s: %w; move the directory away, or give the configuration it was made with", name, err)
-		}
-		if damage != nil {
-			unfinished := i == len(names)-1
-			if unfinished {
-				if unfinished, err = s.endsUnfinished(); err != nil {
-					return err
-				}
-			}
-			if err := a.cutTail(s, damage, unfinished); err != nil {
-				return err
-			}
-		}
-		a.segments = append(a.segments, s)
 	}
 
 	return a.clampSegments()
+}
+
+// addSegment adds the segment in a file, cut where its damage begins. Only in the last one is
+// the end of a file that cannot be read a write that was interrupted, and no damage.
+func (a *Archive) addSegment(name string, isLast bool) error {
+	s, damage, err := openSegment(name)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return a.setAside(name, damage)
+	}
+	if err := a.cfg.Identity.check(s.Identity); err != nil {
+		return fmt.Errorf("%s: %w; move the directory away, or give the configuration it was made with", name, err)
+	}
+
+	if damage != nil {
+		unfinished := isLast
+		if unfinished {
+			if unfinished, err = s.endsUnfinished(); err != nil {
+				return err
+			}
+		}
+		if err := a.cutTail(s, damage, unfinished); err != nil {
+			return err
+		}
+	}
+	a.segments = append(a.segments, s)
+	return nil
 }
 
 // segmentFiles lists the files of segments in a directory, ascending by their first blocks; none

@@ -148,45 +148,62 @@ func (a *Archive) salvage(i int) error {
 		return err
 	}
 
-	var high *writer // the newest of those after low
-	after := i + 1   // where it goes
-	finish := func(err error) error {
-		if high == nil {
-			return err
-		}
-		made, err := high.finish(err)
-		if high = nil; err == nil {
-			a.segments = slices.Insert(a.segments, after, made)
-			after++
-		}
-		return err
-	}
-	err = r.split(low, func(first *market.Span) (*writer, error) {
-		if err := finish(nil); err != nil {
-			return nil, err
-		}
-		base := market.Head{Number: first.From - 1, Hash: first.Parent, Time: low.seg.last.Time}
-		var err error
-		high, err = newWriter(a.pathOf(first.From), fileHeader{s.Identity, base})
-		return high, err
-	})
-
 	// The upper parts are kept first: after a kill before the last write the damage is found again.
-	made, err := low.finish(finish(err))
+	u := upperParts{archive: a, identity: s.Identity}
+	err = u.finish(r.split(low, &u))
+	made, err := low.finish(err)
 	if err != nil { // the segment stays as it was
-		for _, kept := range a.segments[i+1 : after] {
-			err = errors.Join(err, os.Remove(kept.path))
-		}
-		a.segments = slices.Delete(a.segments, i+1, after)
-		return err
+		return errors.Join(err, u.remove())
 	}
+	a.segments = slices.Insert(a.segments, i+1, u.made...)
 	*s = *made
 	return nil
 }
 
-// split writes the spans before the first damaged frame to one file, and those after every
-// damaged one, if there are any, to another.
-func (r *segmentReader) split(low *writer, makeHigh func(*market.Span) (*writer, error)) error {
+// upperParts are the new segments with what follows the damaged frames of one: a part for
+// every damaged frame that something follows.
+type upperParts struct {
+	archive  *Archive
+	identity Identity
+	writing  *writer // the newest part; nil: it is finished
+	made     []*segment
+}
+
+// begin finishes the part before, and begins one with a span. at is the time from which it
+// goes on.
+func (u *upperParts) begin(first *market.Span, at int64) (*writer, error) {
+	if err := u.finish(nil); err != nil {
+		return nil, err
+	}
+	base := market.Head{Number: first.From - 1, Hash: first.Parent, Time: at}
+	w, err := newWriter(u.archive.pathOf(first.From), fileHeader{u.identity, base})
+	u.writing = w
+	return w, err
+}
+
+// finish finishes the part that is being written, or drops it if something failed before.
+func (u *upperParts) finish(failed error) error {
+	if u.writing == nil {
+		return failed
+	}
+	made, err := u.writing.finish(failed)
+	if u.writing = nil; err == nil {
+		u.made = append(u.made, made)
+	}
+	return err
+}
+
+// remove removes the parts that are finished.
+func (u *upperParts) remove() (err error) {
+	for _, s := range u.made {
+		err = errors.Join(err, os.Remove(s.path))
+	}
+	return err
+}
+
+// split writes the spans before the first damaged frame to low, and those after each damaged
+// one, if there are any, to an upper part of its own.
+func (r *segmentReader) split(low *writer, u *upperParts) error {
 	for w := low; ; {
 		spans, err := r.next()
 		var lost *Damage
@@ -200,7 +217,7 @@ func (r *segmentReader) split(low *writer, makeHigh func(*market.Span) (*writer,
 		}
 
 		if w == nil {
-			if w, err = makeHigh(&spans[0]); err != nil {
+			if w, err = u.begin(&spans[0], low.seg.last.Time); err != nil {
 				return err
 			}
 		}
