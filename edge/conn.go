@@ -191,13 +191,13 @@ func (c *conn) addLines(head []byte) []byte {
 		panic("BUG: lines are added to what is not the end of a head")
 	}
 
-	c.head = append(c.head[:0], head[:len(head)-len(newLine)]...)
-	c.head = append(append(c.head, c.lines...), newLine...)
+	c.head = append(c.head[:0], head[:len(head)-len(crlf)]...)
+	c.head = append(append(c.head, c.lines...), crlf...)
 	c.lines = c.lines[:0]
 	return c.head
 }
 
-var headEnd = []byte(newLine + newLine)
+var headEnd = []byte(crlf + crlf)
 
 // takeFresh reports whether the connection was read from since the last call. fasthttp reads
 // only when it has sent all that it wrote, so that its buffer is then empty.

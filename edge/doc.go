@@ -19,5 +19,5 @@
 //	export, streams                       the answers that go on for long
 //	longanswers, longwriter, packer       how those are written, each on a goroutine
 //	server, metrics                       what is started, changed and stopped, and counted
-//	limits                                every bound with its reason
+//	limits                                bounds of connections and answers, with their reasons
 package edge

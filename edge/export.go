@@ -99,8 +99,8 @@ func (e *export) run(long *longWriter) {
 		last = nil
 	}
 	// An error means that the client is gone: what it got has no end.
-	_ = w.End(last, trailerEnd+": "+string(end)+newLine+
-		trailerUnits+": "+strconv.FormatInt(e.units, 10)+newLine)
+	_ = w.End(last, trailerEnd+": "+string(end)+crlf+
+		trailerUnits+": "+strconv.FormatInt(e.units, 10)+crlf)
 }
 
 // appendEnd appends the last line of the export.
@@ -173,8 +173,6 @@ func (e *export) reserve(groups *uint64) *render.Error {
 
 // settle bills units of those that are held, and releases the others.
 func (e *export) settle(units int64) {
-	billed := e.server.gate.Settle(&e.ticket, routes[e.route].meter, units)
+	e.units += e.server.settleUnits(&e.ticket, e.route, units)
 	e.held = false
-	e.units += billed
-	e.server.metrics.units[e.route].Add(int(billed))
 }

@@ -61,7 +61,7 @@ const (
 	chunkRoom = len("ffffffff\r\n")
 	// rowRoom is what a buffer has beyond longFlush: the row that makes a flush due.
 	rowRoom = 8 << 10
-	newLine = "\r\n"
+	crlf    = "\r\n"
 )
 
 // newLongWriter returns a writer to a connection for an answer that key pays for.
@@ -127,7 +127,7 @@ func (w *longWriter) End(last []byte, trailer string) error {
 	if !w.chunked {
 		return w.send("")
 	}
-	return w.send("0" + newLine + trailer + newLine)
+	return w.send("0" + crlf + trailer + crlf)
 }
 
 // send sends what was collected as a chunk, and end behind it.
@@ -140,7 +140,7 @@ func (w *longWriter) send(end string) error {
 
 	out, body := buf[chunkRoom:], len(buf)-chunkRoom
 	if w.chunked && body > 0 {
-		buf = append(buf, newLine...)
+		buf = append(buf, crlf...)
 		out = frameChunk(buf, body)
 	}
 	out = append(out, end...)
@@ -159,7 +159,7 @@ func (w *longWriter) send(end string) error {
 // where it begins.
 func frameChunk(buf []byte, body int) []byte {
 	var digits [chunkRoom]byte
-	size := append(strconv.AppendInt(digits[:0], int64(body), 16), newLine...)
+	size := append(strconv.AppendInt(digits[:0], int64(body), 16), crlf...)
 	at := chunkRoom - len(size)
 	copy(buf[at:], size)
 	return buf[at:]

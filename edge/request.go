@@ -85,7 +85,7 @@ var (
 	schemeMark       = []byte("://")
 	connectionHeader = []byte("Connection")
 	closeWord        = []byte("close")
-	newline          = []byte{'\n'}
+	lineFeed         = []byte{'\n'}
 
 	httpScheme, httpsScheme = []byte("http"), []byte("https")
 )
@@ -98,7 +98,7 @@ func scanHeaders(h *fasthttp.RequestHeader) (closing, chunked bool, room int) {
 	lines, longest := 0, 0
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
-		line, raw, _ = bytes.Cut(raw, newline)
+		line, raw, _ = bytes.Cut(raw, lineFeed)
 		lines, longest = lines+1, max(longest, len(line))
 
 		name, value, _ := bytes.Cut(line, colon)

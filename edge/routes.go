@@ -133,7 +133,7 @@ var pathPatterns, keyedWords = splitPaths()
 
 func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
 	for r := range numRoutes {
-		path := r.pattern()
+		path := r.path()
 		if path == "" {
 			continue
 		}
@@ -152,15 +152,15 @@ func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
 var plainPaths = func() map[string]target {
 	plain := map[string]target{}
 	for r := range numRoutes {
-		if path := r.pattern(); path != "" && !strings.Contains(path, "{") {
+		if path := r.path(); path != "" && !strings.Contains(path, "{") {
 			plain[path] = target{route: r, access: routes[r].access}
 		}
 	}
 	return plain
 }()
 
-// pattern returns the path of a route with names in braces, or "" if it has none of its own.
-func (r route) pattern() string {
+// path returns the path of a route with names in braces, or "" if it has none of its own.
+func (r route) path() string {
 	if routes[r].access != free {
 		return routes[r].meter.Path()
 	}

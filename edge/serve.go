@@ -183,9 +183,15 @@ func (s *Server) serveFree(r *request) *render.Error {
 // billed.
 func (s *Server) settleCharge(r *request, charged int64) (billed int64) {
 	r.admitted = false
-	billed = s.gate.Settle(&r.ticket, r.Route, charged)
-	if billed > 0 {
-		s.metrics.units[r.route].Add(int(billed))
+	return s.settleUnits(&r.ticket, r.route, charged)
+}
+
+// settleUnits bills units of those that a ticket holds for a route, and releases the others.
+// It returns what it billed.
+func (s *Server) settleUnits(t *gate.Ticket, r route, units int64) (billed int64) {
+	billed = s.gate.Settle(t, routes[r].meter, units)
+	if billed > 0 { // a route without units has no counter
+		s.metrics.units[r].Add(int(billed))
 	}
 	return billed
 }

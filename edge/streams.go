@@ -106,8 +106,7 @@ func (s *Server) payMinute(w *longWriter, events *stream.Stream, ticket *gate.Ti
 		err := s.gate.ReservePart(ticket, time.Now(), accounts.RouteStream.Units())
 		switch {
 		case err == nil:
-			billed := s.gate.Settle(ticket, accounts.RouteStream, accounts.RouteStream.Units())
-			s.metrics.units[routeStream].Add(int(billed))
+			s.settleUnits(ticket, routeStream, accounts.RouteStream.Units())
 			return
 		case err.Code == fasthttp.StatusTooManyRequests:
 			events.End(endQuota)
