@@ -77,6 +77,10 @@ func (p *Page) cost() int64 {
 	return int64(n)
 }
 
+// mixBits is a step of the hashes of cache keys. Keys that collide all the same are told
+// apart on a hit, where the whole keys are compared.
+func mixBits(x uint64) uint64 { return (x ^ x>>32) * 0xd6e8feb86659fd93 }
+
 // inHeap returns how much memory so many bytes take.
 func inHeap(n int) int {
 	const long, page = 32 << 10, 8 << 10 // of Go's heap

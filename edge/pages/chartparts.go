@@ -53,9 +53,7 @@ func newChartParts() (*chartParts, error) {
 // answer: get compares keys.
 func (k *chartKey) hash() uint64 {
 	x := uint64(k.chain)<<32 ^ uint64(k.pool) ^ k.generation*0x9e3779b97f4a7c15
-	x = (x ^ x>>32) * 0xd6e8feb86659fd93
-	x ^= uint64(k.Range)<<8 ^ uint64(k.Interval)
-	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	x = mixBits(mixBits(x) ^ uint64(k.Range)<<8 ^ uint64(k.Interval))
 	return x ^ x>>32
 }
 

@@ -10,13 +10,13 @@
 //	tokens.go    tokens, and how the price of one was found
 //	batch.go     positions or pools by their ids
 //	detail.go    one position or pool; history.go and charts.go hold its parts
-//	chartparts.go what all charts of a pool have in common
+//	chartparts.go  what all charts of a pool have in common
 //	jobs.go      counts and selections that may outlive their request
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
-//	past.go      days that are over
+//	past.go      days and hours that are over
 //	recent.go    what was used last; buffer.go memory that is used again
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
@@ -25,7 +25,7 @@
 //
 // The only data shared with writers is the board's snapshot of all chains, read
 // by one atomic load. Nothing here takes a lock that a writer holds or sends a
-// message to an actor. The disk is read only for leaves, histories and days that
+// message to an actor. The disk is read only for leaves, histories, days and hours that
 // are not cached.
 //
 // A body is cached under its canonical question and the generations that it was

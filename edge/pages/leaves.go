@@ -92,8 +92,7 @@ func (c *leafCache) keep(chain market.ChainID, number uint64, ids []uint32) {
 // leafKey hashes a chain and a leaf's number. A collision costs a read of the
 // store but never a wrong answer: find compares chain and number on a hit.
 func leafKey(chain market.ChainID, number uint64) uint64 {
-	x := number ^ uint64(chain)*0x9e3779b97f4a7c15
-	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	x := mixBits(number ^ uint64(chain)*0x9e3779b97f4a7c15)
 	return x ^ x>>32
 }
 

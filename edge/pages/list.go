@@ -97,7 +97,8 @@ func listError(cause error) *render.Error {
 	return errUnreadable(cause)
 }
 
-// The two lists differ only in the functions from here to appendRow.
+// The two lists differ only in the functions from here to appendRow, and in how renderList
+// renders their rows.
 
 // listsPools reports whether the list is of pools; otherwise it is of positions.
 func (q *Question) listsPools() bool {
@@ -121,18 +122,15 @@ func (q *Question) appendList(dst []byte) []byte {
 }
 
 func newListing(q *Question, text []byte) *listing {
+	l := &listing{
+		Question: q, text: text, page: q.Positions.Page, limit: q.Positions.Limit,
+		filtered: q.Positions.IsFiltered(),
+	}
 	if q.listsPools() {
-		asked := &q.Pools
-		return &listing{
-			Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
-			filtered: asked.IsFiltered(),
-		}
+		l.page, l.limit, l.filtered = q.Pools.Page, q.Pools.Limit, q.Pools.IsFiltered()
 	}
-	asked := &q.Positions
-	return &listing{
-		Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
-		filtered: asked.IsFiltered(),
-	}
+	l.offset = rankings.Offset(l.page, l.limit)
+	return l
 }
 
 // filter returns the canonical question without page and limit.
@@ -235,12 +233,21 @@ func (p *Pages) whenBusy(
 	l *listing, sc *scope, shallow bool, busy *render.Error,
 ) (found, error) {
 	if !shallow {
-		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
-			p.metrics.copies.Inc()
-			return found{lastCopy: &last}, nil
+		if f, ok := p.findLastCopy(l, sc); ok {
+			return f, nil
 		}
 	}
 	return found{}, busy
+}
+
+// findLastCopy returns a deep page as it was served last, if that is kept.
+func (p *Pages) findLastCopy(l *listing, sc *scope) (found, bool) {
+	last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text)))
+	if !ok {
+		return found{}, false
+	}
+	p.metrics.copies.Inc()
+	return found{lastCopy: &last}, true
 }
 
 // walkToPage finds a page below the cap. It first waits for the count, since a
@@ -291,9 +298,8 @@ var errReaching = render.Unavailable("this page is still being reached; retry to
 func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error) {
 	if sel == nil || !await(sel.done, p.limits.Load().ScanWait) || sel.search == nil {
 		p.metrics.unselected.Inc()
-		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
-			p.metrics.copies.Inc()
-			return found{lastCopy: &last}, nil
+		if f, ok := p.findLastCopy(l, sc); ok {
+			return f, nil
 		}
 		return found{}, errReaching
 	}

@@ -63,8 +63,7 @@ func (k *pastKey) hash() uint64 {
 	if x ^= uint64(k.step) << 8; k.token {
 		x = ^x
 	}
-	x = (x ^ x>>32) * 0xd6e8feb86659fd93
-	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	x = mixBits(mixBits(x))
 	return x ^ x>>32
 }
 

@@ -22,7 +22,7 @@ func (p *Pages) answerTokens(q *Question) (Reply, *render.Error) {
 		if err != nil {
 			return Reply{}, listError(err)
 		}
-		page = p.renderTokens(q, &sc, &found, total)
+		page = renderTokens(q, &sc, &found, total)
 		page.key = string(key)
 		p.cache.put(page)
 	}
@@ -30,7 +30,7 @@ func (p *Pages) answerTokens(q *Question) (Reply, *render.Error) {
 }
 
 // renderTokens renders a page of tokens.
-func (p *Pages) renderTokens(q *Question, sc *scope, found *rankings.Page, total uint64) *Page {
+func renderTokens(q *Question, sc *scope, found *rankings.Page, total uint64) *Page {
 	dst := append(make([]byte, 0, tokenBytes*(len(found.Rows)+1)), `{"tokens":[`...)
 	for i := range found.Rows {
 		r := &found.Rows[i]
