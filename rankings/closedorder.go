@@ -146,8 +146,8 @@ func removeAt(ids, gone []uint32) []uint32 {
 // spareRows is the room for rows that come before an order moves to other memory.
 const spareRows = 1 << 12
 
-// keep copies an order to where it is kept.
-func keep(to *[]uint32, ids []uint32) {
+// keepCopy copies an order to where it is kept for the next generation.
+func keepCopy(to *[]uint32, ids []uint32) {
 	if cap(*to) < len(ids) {
 		*to = make([]uint32, 0, len(ids)+spareRows)
 	}

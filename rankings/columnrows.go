@@ -199,6 +199,7 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	return valued
 }
 
+// isValued reports whether a value is known and not 0.
 func isValued(usd float64) bool { return market.Known(usd) && usd != 0 }
 
 // copyOpen copies the figures of so many open rows from prev.

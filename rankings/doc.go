@@ -11,8 +11,9 @@
 //	                                                              └──► directory
 //
 // A Search is a filter and a sort over the views of one Snapshot of the Board.
-// It merges runs, one or two for each chain: open and closed positions have
-// separate orders, because closed ones hardly ever move. All rows are ordered
+// It merges runs, one to three for each chain: open and closed positions have
+// separate orders, because closed ones hardly ever move, and the value of closed ones
+// in quarantined pools is unknown, while that of others is 0. All rows are ordered
 // by (sort key, chain, id), and no two rows compare equal. A page at any depth
 // is therefore found by bisection: first over the directories' fences, then
 // inside a few leaves. How a page is found depends on what the search knows:

@@ -58,7 +58,7 @@ func IsCrossed(v *View, row uint32) bool {
 
 // ForgetBuffers lets the next generation be built with new buffers, as the first one of a
 // node is.
-func ForgetBuffers() { spare.Store(nil) }
+func ForgetBuffers() { spareBuilder.Store(nil) }
 
 // IsPlaced reports whether a search that knows its total knows the places of its rows.
 func IsPlaced(s *Search) bool { return s.found == nil }

@@ -9,8 +9,8 @@ import (
 	"tidemark/rankings/field"
 )
 
-// What a node that builds a generation tells those that follow it, so that they need not
-// find it out again. Nothing of it is believed that does not add up. The bytes are
+// hints are what a node that builds a generation tells those that follow it, so that they
+// need not find it out again. A follower checks that they add up. The bytes are
 //
 //	base      varint        the generation before it, that the rest is told against; 0: none
 //	in range  8             a sum of all rows that are in range, little-endian
@@ -226,7 +226,7 @@ func (v *View) toldRows(leaves []uint32) (rows uint32) {
 	return rows
 }
 
-// sumWords tells bitmaps apart that differ by a mistake.
+// sumWords returns a checksum of bitmaps.
 func sumWords(words []uint64) (sum uint64) {
 	for _, word := range words {
 		sum = addWord(sum, word)

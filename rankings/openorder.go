@@ -32,7 +32,7 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 	ids := r.takeOut(*order)
 	isAfter := func(i int, c *comingRow) bool { return v.isAfter(id, ids[i], c) }
 	if id == openAPR || id == openFeeAPR {
-		keys, ok := o.settle(id, ids)
+		keys, ok := o.sortNearlySorted(id, ids)
 		if !ok {
 			return nil
 		}
@@ -46,22 +46,22 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 }
 
 const (
-	// settleSteps is how many places rows may move in the mean.
-	settleSteps = 4
+	// meanSteps is how many places rows may move in the mean.
+	meanSteps = 4
 	// strideSteps is the most places that one may move, and about what all move between two
 	// pauses.
 	strideSteps = 1 << 15
 )
 
-// settle sorts rows by their keys, which it returns. They must be nearly sorted: it returns
-// false if it would take as long as any other way.
-func (o *orderBuilder) settle(id orderID, ids []uint32) (keys []uint64, ok bool) {
+// sortNearlySorted sorts rows by insertion and returns their keys. They must be nearly sorted:
+// it returns false once they moved so far that sorting anew is as fast.
+func (o *orderBuilder) sortNearlySorted(id orderID, ids []uint32) (keys []uint64, ok bool) {
 	o.findKeys(id)
 	o.words = slices.Grow(o.words[:0], len(ids))[:len(ids)]
 	o.pause()
 
 	keys = o.words
-	left, stride := settleSteps*len(ids), strideSteps
+	left, stride := meanSteps*len(ids), strideSteps
 	places := o.view.columns.open
 	inStrides(len(ids), o.pause, func(from, to int) {
 		// Where rows move cannot be predicted, and would hold up the reads of others' keys.

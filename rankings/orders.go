@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"tidemark/rankings/block"
-	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
@@ -28,13 +27,13 @@ type orderBuilder struct {
 	wide     bool // its buffers have the room of closed positions
 }
 
-// spare is the builder that the last Build has left. Its buffers are large, and
+// spareBuilder is what the last Build has left. Its buffers are large, and
 // getting pages of memory for them from the system takes milliseconds. One is
 // enough, since chains are built one after the other.
-var spare atomic.Pointer[orderBuilder]
+var spareBuilder atomic.Pointer[orderBuilder]
 
 func newOrderBuilder(prev, v *View, pause func()) *orderBuilder {
-	o := spare.Swap(nil)
+	o := spareBuilder.Swap(nil)
 	if o == nil {
 		o = new(orderBuilder)
 	}
@@ -50,7 +49,7 @@ func (o *orderBuilder) release() {
 	}
 	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
 	o.bases.leaves, o.bases.pause = nil, nil
-	spare.Store(o)
+	spareBuilder.Store(o)
 }
 
 // build computes one order: its rows, and a function that returns the key of
@@ -70,7 +69,7 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 	ids, key = o.sortRows(id)
 	if kept := o.view.columns.keptOrder(id); kept != nil {
 		o.wide = o.wide || id.ofClosed()
-		keep(kept, ids)
+		keepCopy(kept, ids)
 		o.pause()
 	}
 	return ids, key
@@ -146,7 +145,7 @@ func (o *orderBuilder) choosePlaces(id orderID) {
 	o.places = slices.Grow(o.places[:0], len(o.rows))
 	inStrides(len(o.rows), o.pause, func(from, to int) {
 		for place := from; place < to; place++ {
-			if !id.onlyValued() || market.Known(values[place]) && values[place] != 0 {
+			if !id.onlyValued() || isValued(values[place]) {
 				o.places = append(o.places, uint32(place))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // run is one order of one chain as a search reads it: in a direction, and with
-// only the rows that pass a filter. A search merges one or two runs a chain.
+// only the rows that pass a filter. A search merges one to three runs a chain.
 type run struct {
 	view      *View
 	id        orderID

@@ -8,10 +8,10 @@ import (
 )
 
 // filterSearch restricts f to pools that contain search as a literal substring
-// of a symbol, a token address or the pool id, all lower-cased, and if it is two
-// symbols with a divider between them, to the pools of that pair too. If few pools can match, they are looked up.
-// If many can, each pool is tested as it is read, so that a page or a count that
-// stops early costs little.
+// of a symbol, a token address or the pool id, all lower-cased. If it is two symbols
+// with a divider between them, the pools of that pair match too. If few pools can
+// match, they are looked up. If many can, each pool is tested as it is read, so that a
+// page or a count that stops early costs little.
 func (f *filter) filterSearch(v *View, search string) {
 	text := lowerText(search)
 	if inEveryID(text) {

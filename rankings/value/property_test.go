@@ -75,7 +75,7 @@ func scramble(seed uint64) (*market.State, *world) {
 	return w.state(), w
 }
 
-// finiteIn reports the floats of a struct that are infinite.
+// infinite returns the floats of a struct that are infinite.
 func infinite(v reflect.Value) (names []string) {
 	for i := range v.NumField() {
 		field, name := v.Field(i), v.Type().Field(i).Name
