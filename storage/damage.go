@@ -174,11 +174,9 @@ func catchDamage(err *error) {
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 	l := s.tele.listener(log)
 	l.DataCorruption = s.noteCorruption
-	crash := database.NewLogger(log, s.opts.Exit)
 	l.BackgroundError = func(err error) {
 		if !pebble.IsCorruptionError(err) {
 			log.Error("store: flush or compaction failed", "error", err)
-			s.opening.Failed(err, crash)
 		}
 	}
 	return l

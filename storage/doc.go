@@ -8,7 +8,7 @@
 //	Commit(cut)      one batch, one sync                       publish.go
 //	Restore(chain)   the cut as a cold State and a directory   restore.go
 //	Replica(chain)   the cut in memory, updated by batches     replica.go
-//	Leaf             the bytes of a leaf                       leaves.go
+//	Leaf             the ids of a leaf                         leaves.go
 //	Transactions, PoolDays, TickDays, HourPrices               series.go
 //	Undos            the undos, for a ledger that continues    restore.go
 //	Follow(batch)    a batch that another node committed       follow.go
@@ -61,15 +61,20 @@
 // the decoder. References to rows are checked when a chunk is read. Check verifies
 // the rest.
 //
-// What every refresh writes and would be most of its bytes is stored in fewer than its
-// records: an undo holds only the fields that differ from the row after its span
-// (undo.go), a ring of minutes has four keys of which a swap changes one, what changes of
-// a pool has a key of its own, the table of days refers to the record of a running day in
-// the series (forms.go), that record is without what the pool has (openday.go), and the
-// statistics of a pool are without what follows from prices, and without windows that
-// equal shorter ones (stats.go). What moves with the native price is in one record a
-// commit (patches.go). Most directories are written as their difference to an earlier one
-// (delta.go). Such differences and undos are packed (pack.go).
+// What every refresh writes would be most of the bytes, so these are stored in fewer than
+// their whole records take:
+//
+//	undos           only the fields that differ from the row after their span (undo.go)
+//	rings           of minutes: four keys, of which a swap changes one (forms.go)
+//	pools           what changes of them has a key of its own (forms.go)
+//	running days    once, in the series, to which the table of days refers (forms.go), and
+//	                there without what the pool has (openday.go)
+//	statistics      without what follows from prices, and without windows that equal
+//	                shorter ones (stats.go)
+//	prices          what moves with the native price is in one record a commit (patches.go)
+//	directories     most of them as the difference to an earlier one (delta.go)
+//
+// Undos and differences of directories are packed (pack.go).
 //
 // Records have no version. The store has one, Format, under its own key; see
 // identity.go. A later format may add fields to the end of a record or behind a new

@@ -223,8 +223,8 @@ func parseChain(key []byte) (chain market.ChainID, rest []byte, ok bool) {
 	return chain, key[n:], true
 }
 
-// appendKind appends the key of a head or directory. It is also the prefix of
-// every key of a kind.
+// appendKind appends the key of a kind that a chain has once, such as the head. It is
+// also the prefix of every key of any kind.
 func appendKind(dst []byte, chain market.ChainID, k kind) []byte {
 	return append(appendChain(dst, chain), byte(k))
 }
@@ -239,7 +239,7 @@ func appendPatch(dst []byte, chain market.ChainID, number uint64) []byte {
 	return append(appendKind(dst, chain, kindPatch), byte(number%patchTurns))
 }
 
-// appendNumber appends the key of an undo or a leaf.
+// appendNumber appends the key of an undo, a leaf or a mark.
 func appendNumber(dst []byte, chain market.ChainID, k kind, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendKind(dst, chain, k), number)
 }

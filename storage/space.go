@@ -16,7 +16,7 @@ import (
 // the disk fills up between two calls of Check, the failing write deletes the
 // ballast file, and Pebble tries once more.
 //
-// The guard has no clock: the caller calls Check every few seconds.
+// The guard has no clock: the caller calls Check every second or so.
 type Guard struct {
 	fs      vfs.FS
 	dir     string

@@ -41,7 +41,6 @@ type Store struct {
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
 	standIns  []standIn                    // made by Open
-	opening   database.Opening             // of db
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
@@ -93,13 +92,11 @@ func (s *Store) openDatabase() error {
 		return err
 	}
 	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
-	s.opening.Begin()
-	db, err := pebble.Open(s.dir, s.databaseOptions(s.room.cache))
+	db, err := database.Open(s.dir, s.databaseOptions(s.room.cache))
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
-	s.opening.End()
 	s.db = db
 	s.room.adjust(db) // to read the log again takes memtables
 	if err = s.openHeader(); err == nil {

@@ -17,11 +17,8 @@ import (
 //
 // It reads every record, and returns Damage if one is damaged.
 func (s *Store) Check() (findings []string, err error) {
-	c := new(Content)
-	if err := s.loadAccounts(c); err != nil {
-		return nil, err
-	}
-	if err := s.loadKeys(c); err != nil {
+	c, err := s.loadRecords()
+	if err != nil {
 		return nil, err
 	}
 	report := func(format string, args ...any) {

@@ -224,17 +224,7 @@ func (s *Store) openDatabase(o *Options) (err error) {
 	s.cache = pebble.NewCache(cacheBytes)
 	p := o.pebble()
 	p.Cache, p.Lock, p.ReadOnly = s.cache, s.lock, o.ReadOnly
-	var starting database.Opening
-	told := p.EventListener.BackgroundError
-	p.EventListener.BackgroundError = func(err error) {
-		told(err)
-		if !pebble.IsCorruptionError(err) {
-			starting.Failed(err, p.Logger)
-		}
-	}
-
-	db, err := pebble.Open(s.dir, p)
-	starting.End()
+	db, err := database.Open(s.dir, p)
 	var code syscall.Errno
 	switch {
 	case database.IsDamage(err), err != nil && !errors.As(err, &code):

@@ -34,15 +34,12 @@ func (s *Store) LastMonth() (m accounts.Month, err error) {
 
 // Load reads all accounts and keys and one month of usage.
 func (s *Store) Load(m accounts.Month) (*Content, error) {
-	c := new(Content)
-	if err := s.loadAccounts(c); err != nil {
-		return nil, err
-	}
-	if err := s.loadKeys(c); err != nil {
+	c, err := s.loadRecords()
+	if err != nil {
 		return nil, err
 	}
 
-	err := s.forEachMonth(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(row *MonthRecord) error {
+	err = s.forEachMonth(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(row *MonthRecord) error {
 		c.Months = append(c.Months, *row)
 		return nil
 	})
@@ -82,6 +79,18 @@ func (s *Store) forEachMonth(lower, upper []byte, f func(*MonthRecord) error) er
 		}
 	}
 	return err
+}
+
+// loadRecords reads all accounts and keys, and no month.
+func (s *Store) loadRecords() (*Content, error) {
+	c := new(Content)
+	if err := s.loadAccounts(c); err != nil {
+		return nil, err
+	}
+	if err := s.loadKeys(c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (s *Store) loadAccounts(c *Content) error {

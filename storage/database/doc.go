@@ -5,8 +5,8 @@
 //	SystemFS              syncs files without holding a thread system.go
 //	ReplaceFile, ...      files that are whole after a crash   files.go
 //	IsDamage, ...         damage of a database's files         damage.go
-//	Opening, NewLogger    the end of a process that Pebble     failure.go
-//	                      cannot go on in
+//	Open, NewLogger       end a process that Pebble cannot     failure.go
+//	                      go on in
 //	Iterate, ReadMarks    keys in a range                      read.go
 //
 // It knows no record of either store.

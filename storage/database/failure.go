@@ -35,25 +35,32 @@ func (l *crashLogger) Fatalf(format string, args ...any) {
 // One failure may be over at the next attempt.
 const maxOpeningFailures = 5
 
-// Opening counts failures of background work while Pebble opens a database. Pebble flushes
-// the log that it has read, and on a full disk tries that for ever, without a pause. The
-// zero value has begun.
-type Opening struct {
+// opening counts failures of background work while Pebble opens a database. Pebble flushes
+// the log that it has read, and on a full disk tries that for ever, without a pause.
+type opening struct {
 	done     atomic.Bool
 	failures atomic.Int32
 }
 
-// Begin is called before a database is opened again.
-func (o *Opening) Begin() {
-	o.done.Store(false)
-	o.failures.Store(0)
+// Open opens a database. If its background work fails again and again meanwhile, that
+// ends the process. The listener of the options is told of each failure first.
+func Open(dir string, p *pebble.Options) (*pebble.DB, error) {
+	var o opening
+	tell := p.EventListener.BackgroundError
+	p.EventListener.BackgroundError = func(err error) {
+		tell(err)
+		if !pebble.IsCorruptionError(err) {
+			o.countFailure(err, p.Logger)
+		}
+	}
+
+	db, err := pebble.Open(dir, p)
+	o.done.Store(true)
+	return db, err
 }
 
-// End is called once the database is open, or is not.
-func (o *Opening) End() { o.done.Store(true) }
-
-// Failed counts a failure, and ends the process at the last one that is allowed.
-func (o *Opening) Failed(err error, log pebble.Logger) {
+// countFailure counts a failure, and ends the process at the last one that is allowed.
+func (o *opening) countFailure(err error, log pebble.Logger) {
 	if !o.done.Load() && o.failures.Add(1) == maxOpeningFailures {
 		log.Fatalf("it cannot be opened: %v", err)
 	}
