@@ -108,7 +108,7 @@ func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refu
 		return chain.Forget(a.store, a.board, id)
 	case beginning == cluster.NoCuts && a.member.MayWrite():
 		a.log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning", "chain", id)
-		return a.store.Follow(id, emptyBatch, cluster.Found().Encode())
+		return a.store.Follow(id, emptyBatch, cluster.FreshPlace().Encode())
 	}
 
 	a.member.Want(1)

@@ -17,7 +17,7 @@ import (
 )
 
 // Chain is what a node has of one chain in the cluster. Its methods may be called by any
-// goroutine. Start waits for a call of Next whose context has ended.
+// goroutine. Start waits until Next has returned, so the context of that has to end first.
 type Chain struct {
 	c       *Cluster
 	id      market.ChainID
@@ -149,14 +149,8 @@ func (ch *Chain) Beginning(ctx context.Context) (Beginning, error) {
 	if err := ch.c.Joined(); err != nil {
 		return NoCuts, err
 	}
-	asked, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	info, err := ch.c.stream.Info(asked)
-	if err != nil {
+	if _, err := ch.c.streamInfo(ctx); err != nil {
 		return NoCuts, err
-	}
-	if !info.Created.Equal(ch.c.made) {
-		return NoCuts, errAnew
 	}
 
 	m, err := ch.messageAfter(ctx, 0)
@@ -170,12 +164,27 @@ func (ch *Chain) Beginning(ctx context.Context) (Beginning, error) {
 	return LaterCut, nil
 }
 
+// streamInfo returns what the leader of the stream says of it. A stream that was made anew
+// while this node runs is an error.
+func (c *Cluster) streamInfo(ctx context.Context) (*jetstream.StreamInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := c.stream.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Created.Equal(c.made) {
+		return nil, errAnew
+	}
+	return info, nil
+}
+
 // errAnew is the error of a stream that was deleted and made again.
 var errAnew = broken("stream %s was made anew; start this node again", streamName)
 
-// Found returns the place of data that no other node has, for the node whose first cut
-// follows it. No other data has this place.
-func Found() (p Place) {
+// FreshPlace returns a place that no other data has, for a node with data of a chain that
+// the stream has not. Its first cut follows that place.
+func FreshPlace() (p Place) {
 	rand.Read(p.Hash[:])
 	return p
 }
@@ -270,12 +279,9 @@ func (ch *Chain) checkEnd(ctx context.Context, last uint64) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	info, err := ch.c.stream.Info(ctx) // of the leader
+	info, err := ch.c.streamInfo(ctx)
 	if err != nil {
 		return err
-	}
-	if !info.Created.Equal(ch.c.made) {
-		return errAnew
 	}
 	if info.State.LastSeq < last {
 		return broken("the stream ends at message %d; this node has chain %d up to message %d",

@@ -34,7 +34,7 @@
 //	6    part, parts            2 bytes each
 //	10   format of the store    2
 //	12   number of the cut      8    1, 2, 3, … for each chain
-//	20   hash of the cut before 32   zeros for the first
+//	20   hash of the cut before 32   of the first: zeros, or the hash of a FreshPlace
 //	52   hash of this cut       32   SHA-256 of bytes 10 to 51 and of the whole body
 //	84   a part of the body
 //
@@ -43,8 +43,10 @@
 // same number again: the parts before are then void.
 //
 // Between two cuts the writer tells its followers where it stands, by messages that are
-// not stored (beat.<chain>). They also wake who waits for a cut.
+// not stored (beat.<chain>). They also wake followers that wait for a cut.
+//
 // Nodes tell each other in the same way of walks (walk, package pages), which go on at any
 // of them, and which generations they have pinned (pin.<chain>), so that the writer does
-// not delete their leaves.
+// not delete their leaves. A node that cannot take a cut asks for a snapshot of it
+// (want.<chain>).
 package cluster

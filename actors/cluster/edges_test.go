@@ -76,7 +76,7 @@ func TestAgree(t *testing.T) {
 
 // A place that was found is of no other data.
 func TestFoundPlaces(t *testing.T) {
-	one, two := Found(), Found()
+	one, two := FreshPlace(), FreshPlace()
 	if one == two || one.Hash == (Hash{}) || one.Sequence != 0 || one.Number != 0 {
 		t.Errorf("found are %+v and %+v", one, two)
 	}
@@ -118,7 +118,7 @@ func TestBeginnings(t *testing.T) {
 	f("the first part of the first cut", FirstCut, part(0, Place{}))
 	f("the second part of it", LaterCut, part(1, Place{}))
 	f("the second cut", LaterCut, part(0, Place{Number: 1}))
-	f("a cut that follows data of a node", LaterCut, part(0, Found()))
+	f("a cut that follows data of a node", LaterCut, part(0, FreshPlace()))
 	f("a cut of no parts", LaterCut, func(ch *Chain) {
 		h := header{number: 1}
 		if _, err := ch.appendMessage(t.Context(), h.append(nil), "none"); err != nil {
@@ -240,7 +240,7 @@ func TestPruneBeforeTheFirstCut(t *testing.T) {
 	s := newServers(t, 1, false)
 	a := s.member("a", false)
 	for range keptSnapshots {
-		found := Found()
+		found := FreshPlace()
 		if _, err := a.PutSnapshot(t.Context(), found.Encode(), func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -495,7 +495,7 @@ func TestContinues(t *testing.T) {
 	f("of servers that were set up anew", Place{Sequence: 1, Number: 1}, false)
 	one, of2 := appends(t, ch, []byte("one")), appends(t, other, []byte("of another chain"))
 	f("before the first cut", Place{}, true)
-	f("before another first cut", Found(), false)
+	f("before another first cut", FreshPlace(), false)
 	f("of the last cut", one, true)
 	f("of another last cut", Place{Sequence: one.Sequence, Number: 1, Hash: Hash{7}}, false)
 	f("of a cut of another chain", of2, false)

@@ -112,7 +112,8 @@ func (c *Cluster) join(ctx context.Context) error {
 	return err
 }
 
-// noteJoined lets requests to the servers pass, unless another bucket is awaited.
+// noteJoined lets requests to the servers pass, unless a bucket has come to be awaited
+// meanwhile, which is not open. It returns whether it did.
 func (c *Cluster) noteJoined() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +134,7 @@ func (c *Cluster) Joined() error {
 	return nil
 }
 
-// await has a bucket opened when this node joins. It reports false if it has joined.
+// await has a bucket opened when this node joins. It returns false if it has joined.
 func (c *Cluster) await(b *Bucket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,8 +30,9 @@ type lead struct {
 	yielded atomic.Pointer[time.Time]
 }
 
-// Leads reports whether this node is to write the chain. That it is does not make it
-// safe to: only the stream does. A node without room does not lead, whatever others know.
+// Leads reports whether this node is to write the chain. Two nodes may believe so at once:
+// what keeps them from forking the chain is the stream. A node without room does not lead,
+// even while the others still take it for the writer.
 func (ch *Chain) Leads() bool {
 	return time.Now().UnixNano() < ch.lead.until.Load() && ch.hasRoom()
 }

@@ -20,8 +20,9 @@ const (
 	orphanAge = 10 * time.Minute
 )
 
-// Prune deletes all but the newest snapshots of the chain, and the cuts that none of
-// these needs. Nothing is deleted while there are fewer sound ones.
+// Prune deletes all but the newest snapshots of the chain, the cuts that none of these
+// needs, and what was stored of snapshots whose writers died. While fewer than
+// keptSnapshots are whole, it deletes no snapshot and no cut.
 func (ch *Chain) Prune(ctx context.Context) error {
 	all, chunks, err := ch.c.snapshots(ctx)
 	if err != nil {

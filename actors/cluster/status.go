@@ -23,8 +23,9 @@ type writerState struct {
 const (
 	// writerStateHeader of a beat has the state of the writer.
 	writerStateHeader = "Tidemark-Writer"
-	// heardFor is how long a writer is believed to write without a word: several
-	// refreshes, and longer than another node needs to take over.
+	// heardFor is how long a writer is believed to write without a word, and a node to
+	// pin what it told of: several refreshes, and longer than another node needs to take
+	// over.
 	heardFor = 15 * time.Second
 )
 

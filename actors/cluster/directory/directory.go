@@ -164,10 +164,10 @@ func (d *Directory) watchOnce(ctx context.Context, apply func([]registry.Change)
 		}
 		select {
 		case e := <-w.Updates():
+			if e == nil && ctx.Err() != nil { // which ends the watch too
+				return nil
+			}
 			if e == nil {
-				if ctx.Err() != nil { // which ends the watch too
-					return nil
-				}
 				return errors.New("the watch of the accounts has ended")
 			}
 			changes = changes[:0]
