@@ -96,10 +96,8 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 		out.Kind, out.Text = Malformed, e.oneLine(err.Error())
 		out.Code, out.Text = refusalIn(x.head, out.Code, out.Text)
 		if out.Code != 0 {
-			out.Kind, out.Text = Refused, e.oneLine(out.Text)
-		}
-		if out.Kind == Refused && soundsLimited(out) {
-			out.Kind = Limited
+			out.Text = e.oneLine(out.Text)
+			out.Kind = refusalKind(out)
 		}
 	}
 
@@ -121,34 +119,26 @@ func (e *Endpoint) describeStatus(out *Error, status *statusError) {
 		s < http.StatusBadRequest: // a redirect to another host
 		out.Kind = Unauthorized
 	default:
-		out.Kind = Refused
-	}
-
-	if out.Kind == Refused && soundsLimited(out) {
-		out.Kind = Limited
+		out.Kind = refusalKind(out)
 	}
 }
 
 // refusalIn finds a JSON-RPC error in a body: as an object, in an array, or as
 // a bare message.
 func refusalIn(body []byte, code int, text string) (int, string) {
-	type refusal struct {
+	type answer struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
 	}
-	var one refusal
-	var many []refusal
+	var one answer
+	var many []answer
 	if json.Unmarshal(body, &many) == nil && len(many) > 0 {
 		one = many[0]
 	} else if json.Unmarshal(body, &one) != nil {
 		return code, text
 	}
 
-	var inner struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}
-
+	var inner refusal
 	var bare string
 	switch {
 	case json.Unmarshal(one.Error, &inner) == nil && (inner.Code != 0 || inner.Message != ""):
@@ -170,15 +160,12 @@ func (e *Endpoint) callError(err error, x *exchange) error {
 	var answered *refusal
 	if errors.As(err, &answered) {
 		out := &Error{
-			Kind: Refused, Code: answered.Code, Text: e.oneLine(answered.Message),
-			RetryAfter: x.retryAfter,
+			Code: answered.Code, Text: e.oneLine(answered.Message), RetryAfter: x.retryAfter,
 		}
 		if out.Text == "" {
 			out.Text = fmt.Sprintf("error %d", out.Code)
 		}
-		if soundsLimited(out) {
-			out.Kind = Limited
-		}
+		out.Kind = refusalKind(out)
 		return out
 	}
 
@@ -207,6 +194,14 @@ const (
 	limitExceededCode   = -32005
 	internalErrorCode   = -32603
 )
+
+// refusalKind returns the kind of what was refused with a code and a text.
+func refusalKind(e *Error) Kind {
+	if soundsLimited(e) {
+		return Limited
+	}
+	return Refused
+}
 
 // soundsLimited reports whether a refusal is of the rate. Messages about a
 // range, a size or a batch are not, whatever else stands in them.
@@ -246,7 +241,8 @@ func containsAny(text string, words []string) bool {
 const (
 	// maxText is how much of a provider's message is kept.
 	maxText = 300
-	// maxRead is how much of one is looked at: to take 60 MB apart takes ten times as much.
+	// maxRead is how much of one is looked at: to take 60 MB apart takes ten times the
+	// memory.
 	maxRead = 16 << 10
 )
 

@@ -38,7 +38,8 @@ const (
 	nearLast  = 0.93
 	pastLast  = 1.05
 	growEvery = time.Second
-	// slowestPace is what is asked of a provider that refuses everything.
+	// slowestPace is what is asked of a provider that refuses everything: a part of the
+	// configured limits or, without any, calls a second.
 	slowestPace = 1.0 / 20
 	// firstPace is where an unknown limit is searched from, doubling at every
 	// growEvery until the next refusal.

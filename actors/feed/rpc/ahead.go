@@ -11,10 +11,10 @@ import (
 // gives them out in order.
 //
 // A piece is read in two stages, the logs and then what they need; as many pieces as
-// are in flight in the first may be in the second. It begins with firstWindow pieces,
-// one more with every answer, and with half as many after a failure: a node that is
-// asked for too much at once recovers. While the node fails nothing is asked for but the piece
-// that is wanted.
+// are in flight in the first may be in the second. In the first there are firstWindow
+// pieces at the beginning, one more after every answer, and half as many after a
+// failure, so that a node that is asked for too much at once recovers. While the node
+// fails, nothing is asked for but the piece that is wanted.
 //
 // Memory: a piece that is being read counts as the largest that is ever kept, maxLogs
 // logs. What is read and what is being read never exceed the bound, except that the

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -108,13 +109,7 @@ const maxJump = 256
 // of which the source cannot show the parent.
 func (f *Feed) plausibleHeads(ctx context.Context, seen []*observedHead) []*observedHead {
 	slices.SortStableFunc(seen, func(a, b *observedHead) int {
-		switch x, y := *a.Number, *b.Number; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(*b.Number, *a.Number)
 	})
 
 	now := f.cfg.Clock.Now()

@@ -34,7 +34,7 @@ type tokens struct {
 	known   map[market.Address]market.TokenMeta
 	missing map[market.Address]*missingToken
 	strikes map[market.Address]int
-	// repaired are to be told with the next span; told were, and are again after
+	// repaired is to be told with the next span. told was, and is told again after
 	// the ledger has taken back a span.
 	repaired, told []market.TokenMeta
 }
@@ -101,18 +101,18 @@ func (t *tokens) takeRepaired() (list []market.TokenMeta) {
 // currencies returns those of the pools that a span creates, each once.
 func currencies(s *market.Span) (list []market.Address) {
 	seen := make(map[market.Address]bool)
+	add := func(a market.Address) {
+		if !seen[a] {
+			seen[a] = true
+			list = append(list, a)
+		}
+	}
+
 	for i := range s.Blocks {
 		for _, l := range s.Blocks[i].Logs {
-			e, ok := l.Event.(market.Initialize)
-			if !ok {
-				continue
-			}
-
-			for _, a := range []market.Address{e.Currency0, e.Currency1} {
-				if !seen[a] {
-					seen[a] = true
-					list = append(list, a)
-				}
+			if e, ok := l.Event.(market.Initialize); ok {
+				add(e.Currency0)
+				add(e.Currency1)
 			}
 		}
 	}
@@ -120,8 +120,8 @@ func currencies(s *market.Span) (list []market.Address) {
 }
 
 // readTokens reads the metadata of tokens. While the nodes fail as such it is an
-// error; a token that only itself cannot be read is noted as missing, unless
-// prices hang on it.
+// error. If they answer but for a token, that is noted as missing, unless prices
+// need it.
 func (f *Feed) readTokens(ctx context.Context, list []market.Address, need uint64) error {
 	if len(list) == 0 {
 		return nil
@@ -242,8 +242,7 @@ func (t *tokens) takeDue(now time.Time) (due []market.Address) {
 	return due
 }
 
-// repair has those tokens told with the next span that are known now, and returns
-// them.
+// repair returns those tokens that are known now, which are told with the next span.
 func (t *tokens) repair(list []market.Address) (found []market.Address) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
