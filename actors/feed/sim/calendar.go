@@ -63,9 +63,9 @@ func newCalendar(cfg *settings, venues []venue) calendar {
 	c.speed, c.turnMs = 1, beatMs
 	switch {
 	case cfg.Calm:
-		c.rounds, c.liveMs, c.lullMs = c.ended, cfg.calmPaceMs(), CalmLull.Milliseconds()
+		c.rounds, c.liveMs, c.lullMs = c.ended, cfg.calmPaceMs(), calmLull.Milliseconds()
 	case cfg.Brisk:
-		c.speed, c.turnMs = BriskSpeed(cfg.Every), briskBeatMs
+		c.speed, c.turnMs = briskSpeed(cfg.Every), briskBeatMs
 	}
 	return c
 }

@@ -16,12 +16,12 @@ type Workload struct {
 	// Behind is how much later than their own times blocks come: a history
 	// that ended Behind ago goes on where it ended.
 	Behind time.Duration `json:"behind,omitempty"`
-	// Brisk: after the history blocks come BriskSpeed times as fast as the
+	// Brisk: after the history blocks come briskSpeed times as fast as the
 	// clock, prices move faster still, and every core pool is traded in every
 	// minute: no Every leaves the native currency's price where it was.
 	Brisk bool `json:"brisk,omitempty"`
 	// Calm: after the history prices stand still, and all that happens is
-	// trade in a hundredth of the pools every Every, after CalmLull.
+	// trade in a hundredth of the pools every Every, after calmLull.
 	Calm bool `json:"calm,omitempty"`
 }
 

@@ -93,9 +93,9 @@ func TestCalm(t *testing.T) {
 		cfg, load := crowded(42161, 4000, 400)
 		cfg.Frozen, cfg.Now, cfg.Every = false, time.Now, 5*time.Second
 		end := time.Unix(cfg.Genesis, 0).Add(400 * 24 * time.Hour)
-		load.Calm, load.Behind = true, time.Since(end)-CalmLull
+		load.Calm, load.Behind = true, time.Since(end)-calmLull
 		g := growBare(t, cfg, load)
-		if over := g.Head().Time - end.Add(CalmLull).Unix(); over < 0 || over > 1 {
+		if over := g.Head().Time - end.Add(calmLull).Unix(); over < 0 || over > 1 {
 			t.Fatalf("the head is %d s after the history's end; want none", over)
 		}
 		before := g.Freeze()

@@ -6,9 +6,9 @@ import "time"
 // every one of six core pools has its turn.
 const briskBeatMs = 10_000
 
-// BriskSpeed is how many times as fast as the clock blocks of a brisk market
+// briskSpeed is how many times as fast as the clock blocks of a brisk market
 // come: two minutes in every Every.
-func BriskSpeed(every time.Duration) int64 {
+func briskSpeed(every time.Duration) int64 {
 	return max(1, int64(2*time.Minute/every))
 }
 
@@ -33,10 +33,10 @@ func (p *plan) pricedAt(t int64) int64 {
 // in every block where that takes longer.
 const calmPercent = 1
 
-// CalmLull is how long nothing happens in a calm market at first: longer than
+// calmLull is how long nothing happens in a calm market at first: longer than
 // the window whose median prices the native currency, so that what happened
 // before does not leave it later.
-const CalmLull = 35 * time.Minute
+const calmLull = 35 * time.Minute
 
 // firstBlocks is how far a market is when its first node starts: every chain
 // has a block or two, so that nobody waits for the first.
@@ -48,14 +48,14 @@ const firstBlocks = 25 * time.Second
 // so far on that no calm minute is left in the median that prices the native
 // currency.
 func (w *Workload) Since(now, calm time.Time, every time.Duration) time.Time {
-	passed := CalmLull + firstBlocks
+	passed := calmLull + firstBlocks
 	if w.Calm {
 		return now.Add(-passed)
 	}
 	if !calm.IsZero() {
 		passed += now.Sub(calm)
 	}
-	return now.Add(-passed / time.Duration(BriskSpeed(every)))
+	return now.Add(-passed / time.Duration(briskSpeed(every)))
 }
 
 // calmPaceMs is what an action of a calm market takes.
