@@ -38,7 +38,7 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 func appendPriceExplanation(dst []byte, st *market.State, e *value.PriceExplanation) []byte {
 	t := st.Tokens.At(e.Token)
 	dst = t.Address.AppendHex(append(dst, `{"token":"`...))
-	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
+	dst = text(append(dst, `","symbol":`...), t.Symbol, maxSymbol)
 	dst = appendPrice(append(dst, `,"price":`...), &e.Price)
 	dst = append(dst, `,"reason":`...)
 	dst = append(dst, reasons[e.Price.Reason]...)

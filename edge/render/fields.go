@@ -191,7 +191,7 @@ func (f *Fields) appendCell(dst, v []byte, place int) []byte {
 		return append(dst, v[1:len(v)-1]...) // numbers, addresses and words
 	}
 
-	var buf [4 * MaxName]byte
+	var buf [4 * maxName]byte
 	return appendText(dst, unescape(buf[:0], v[1:len(v)-1]))
 }
 

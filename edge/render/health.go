@@ -79,13 +79,13 @@ func AppendChainHealth(
 	dst = appendVerification(append(dst, `,"verified":`...), s.Verified)
 	dst = integer(append(dst, `,"quarantinedPools":`...), int64(s.QuarantinedPools))
 	if member != nil {
-		dst = AppendMembership(append(dst, `,"cluster":`...), member)
+		dst = appendMembership(append(dst, `,"cluster":`...), member)
 	}
 	return append(dst, '}')
 }
 
-// AppendMembership appends what the node knows of a chain in its cluster.
-func AppendMembership(dst []byte, m *rankings.Membership) []byte {
+// appendMembership appends what the node knows of a chain in its cluster.
+func appendMembership(dst []byte, m *rankings.Membership) []byte {
 	dst = integer(append(dst, `{"cut":`...), m.Cut)
 	if m.Writer == "" {
 		dst = append(dst, `,"writer":null,"lagCuts":null,"lagMilliseconds":null`...)

@@ -9,8 +9,8 @@ import (
 
 // The longest text from a contract that is shown, in characters.
 const (
-	MaxSymbol = 64
-	MaxName   = 128
+	maxSymbol = 64
+	maxName   = 128
 )
 
 const hexDigits = "0123456789abcdef"

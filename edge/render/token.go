@@ -12,8 +12,8 @@ func appendToken(dst []byte, t *market.Token, usd float64, risky bool) []byte {
 func appendTokenFields(dst []byte, t *market.Token, usd float64, risky bool) []byte {
 	dst = append(dst, `"address":"`...)
 	dst = t.Address.AppendHex(dst)
-	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
-	dst = text(append(dst, `,"name":`...), t.Name, MaxName)
+	dst = text(append(dst, `","symbol":`...), t.Symbol, maxSymbol)
+	dst = text(append(dst, `,"name":`...), t.Name, maxName)
 
 	dst = append(dst, `,"decimals":`...)
 	if t.DecimalsKnown() {
