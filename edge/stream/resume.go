@@ -68,7 +68,8 @@ func (h *Hub) isNow(id *query.EventID) bool {
 	})
 }
 
-// begin starts the hub's goroutine, if it is not running.
+// begin starts the hub's goroutine or, if that runs, tells of what has been published
+// since it last looked.
 func (h *Hub) begin() {
 	if h.snapshot != nil {
 		h.readBoard()

@@ -28,34 +28,8 @@ var comment = []byte(render.Comment)
 func (h *Hub) tellStep(step *rankings.Step) {
 	generations := h.known.String()
 	var touched []*Stream
-	var room [maxKeys]key
 	for at := range step.Len() {
-		var event []byte
-		for _, k := range keysOfChange(step, at, room[:0]) {
-			w := h.index.watches[k]
-			if w == nil {
-				continue
-			}
-
-			// Also without a stream now, so that it is kept for one that comes back.
-			if event == nil && !step.Reverted {
-				event = h.eventAt(step, at, generations)
-			}
-			for _, s := range w.streams {
-				if s.backlog != nil || event == nil && !step.Reverted {
-					continue
-				}
-				if s.touched != step.Seq+1 {
-					s.touched = step.Seq + 1
-					touched = append(touched, s)
-				}
-				if step.Reverted {
-					s.reorged = addID(s.reorged, step, at)
-				} else {
-					h.queue(s, event)
-				}
-			}
-		}
+		touched = h.tellChange(step, at, generations, touched)
 	}
 
 	end := generationEvent(generations)
@@ -67,6 +41,40 @@ func (h *Hub) tellStep(step *rankings.Step) {
 		h.queue(s, end)
 		s.seen = step.Seq + 1
 	}
+}
+
+// tellChange queues the event of a change for the streams that watch it, or notes its id
+// if the step is a reorganisation. It appends to touched those streams that the step had
+// nothing for until then.
+func (h *Hub) tellChange(step *rankings.Step, at int, generations string, touched []*Stream) []*Stream {
+	var room [maxKeys]key
+	var event []byte
+	for _, k := range keysOfChange(step, at, room[:0]) {
+		w := h.index.watches[k]
+		if w == nil {
+			continue
+		}
+
+		// Also without a stream now, so that it is kept for one that comes back.
+		if event == nil && !step.Reverted {
+			event = h.eventAt(step, at, generations)
+		}
+		for _, s := range w.streams {
+			if s.backlog != nil || event == nil && !step.Reverted {
+				continue
+			}
+			if s.touched != step.Seq+1 {
+				s.touched = step.Seq + 1
+				touched = append(touched, s)
+			}
+			if step.Reverted {
+				s.reorged = addID(s.reorged, step, at)
+			} else {
+				h.queue(s, event)
+			}
+		}
+	}
+	return touched
 }
 
 // addID adds the id of a changed row, as batches write it, once.
