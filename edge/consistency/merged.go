@@ -8,7 +8,7 @@ import (
 // checkMerged asks for all chains in one list, and the free routes that sum them up.
 func (c *checker) checkMerged() error {
 	for _, o := range positionOrders {
-		for _, f := range []filter{{everyPosition, anyRow}, statuses[0].both(risks[0]).both(poolFloors[0])} {
+		for _, f := range []filter{{everyPosition, anyRow}, standardPositions} {
 			if err := c.mergedList(positionQuestion(f, o)); err != nil {
 				return err
 			}
@@ -16,8 +16,7 @@ func (c *checker) checkMerged() error {
 	}
 
 	for _, o := range poolOrders {
-		q := question{"pools", everyPool + "&sort=" + o.name, o, anyRow}
-		if err := c.mergedList(q); err != nil {
+		if err := c.mergedList(poolQuestion(filter{everyPool, anyRow}, o)); err != nil {
 			return err
 		}
 	}
@@ -138,7 +137,7 @@ func (c *checker) allSnapshots() (all []*snapshot) {
 
 // isOf reports whether a header names the generations of all snapshots.
 func (c *checker) isOf(generations string) bool {
-	parts := strings.Split(strings.ReplaceAll(generations, " ", ""), ",")
+	parts := splitGenerations(generations)
 	for _, chain := range c.chains {
 		if !slices.Contains(parts, c.snapshots[chain].generation) {
 			return false
@@ -147,9 +146,14 @@ func (c *checker) isOf(generations string) bool {
 	return len(parts) == len(c.chains)
 }
 
+// splitGenerations returns the generations of a header, one a chain.
+func splitGenerations(header string) []string {
+	return strings.Split(strings.ReplaceAll(header, " ", ""), ",")
+}
+
 // renewOthers reads the chains again of which a header names another generation.
 func (c *checker) renewOthers(generations string) error {
-	parts := strings.Split(strings.ReplaceAll(generations, " ", ""), ",")
+	parts := splitGenerations(generations)
 	for _, chain := range c.chains {
 		if slices.Contains(parts, c.snapshots[chain].generation) {
 			continue

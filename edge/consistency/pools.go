@@ -29,21 +29,16 @@ const manySearches = 120
 // poolLists asks every order with every filter, whole, and searches.
 func (c *checker) poolLists(chain int64) error {
 	for _, o := range poolOrders {
-		for _, risk := range risks {
-			for _, floor := range tvlFloors {
-				f := risk.both(floor)
-				q := question{"pools", strings.Trim(f.query+"&sort="+o.name, "&"), o, f.admits}
-				if err := c.walkList(chain, q, 30, true); err != nil {
-					return err
-				}
+		for _, f := range eachWith(risks, tvlFloors) {
+			if err := c.walkList(chain, poolQuestion(f, o), 30, true); err != nil {
+				return err
 			}
 		}
 	}
 
 	for n, f := range spread(c.snapshots[chain].keyFilters(), manyKeys) {
 		f = tvlFloors[n%2].both(risks[n/2%2]).both(f)
-		o := poolOrders[n%len(poolOrders)]
-		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
+		q := poolQuestion(f, poolOrders[n%len(poolOrders)])
 		if err := c.walkList(chain, q, 25, false); err != nil {
 			return fmt.Errorf("pools of %s: %w", f.query, err)
 		}
@@ -54,13 +49,16 @@ func (c *checker) poolLists(chain int64) error {
 		f := floor.both(filter{
 			"search=" + url.QueryEscape(word), func(r row) bool { return hasWord(r, word) },
 		})
-		o := poolOrders[n%len(poolOrders)]
-		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
+		q := poolQuestion(f, poolOrders[n%len(poolOrders)])
 		if err := c.walkList(chain, q, 25, false); err != nil {
 			return fmt.Errorf("pools with %q: %w", word, err)
 		}
 	}
 	return nil
+}
+
+func poolQuestion(f filter, o *order) question {
+	return question{"pools", strings.Trim(f.query+"&sort="+o.name, "&"), o, f.admits}
 }
 
 // searchWords returns what to search for: parts of symbols, of addresses and of ids, in

@@ -40,6 +40,16 @@ func (f filter) both(g filter) filter {
 	return filter{query, func(r row) bool { return f.admits(r) && g.admits(r) }}
 }
 
+// eachWith returns every choice of one parameter with every choice of another.
+func eachWith(some, others []filter) (all []filter) {
+	for _, f := range some {
+		for _, g := range others {
+			all = append(all, f.both(g))
+		}
+	}
+	return all
+}
+
 func anyRow(row) bool { return true }
 
 // atLeast is a floor: an unknown value passes none above 0.
@@ -78,8 +88,11 @@ var (
 	}
 )
 
-// manyOwners and manyPools bound how many questions ask for one owner or pool:
-// the largest, and others spread over the rest.
+// standardPositions is the list without parameters.
+var standardPositions = statuses[0].both(risks[0]).both(poolFloors[0])
+
+// manyOwners and manyPools bound how many questions ask for one owner, or one position,
+// and for one pool: the largest, and others spread over the rest.
 const (
 	manyOwners = 60
 	manyPools  = 60
@@ -88,30 +101,22 @@ const (
 // positionLists asks every order, whole, and a battery of filters.
 func (c *checker) positionLists(chain int64) error {
 	all := filter{everyPosition, anyRow}
-	standard := statuses[0].both(risks[0]).both(poolFloors[0])
 	for _, o := range positionOrders {
-		for _, f := range []filter{all, standard} {
+		for _, f := range []filter{all, standardPositions} {
 			if err := c.walkList(chain, positionQuestion(f, o), pageLength, true); err != nil {
 				return err
 			}
 		}
 	}
 
-	n := 0
-	for _, status := range statuses {
-		for _, in := range ranges {
-			for _, risk := range risks {
-				for _, floor := range poolFloors {
-					for _, value := range valueFloors {
-						f := status.both(in).both(risk).both(floor).both(value)
-						o := positionOrders[n%len(positionOrders)]
-						n++
-						if err := c.walkList(chain, positionQuestion(f, o), 7+n%30, false); err != nil {
-							return err
-						}
-					}
-				}
-			}
+	filters := statuses
+	for _, choices := range [][]filter{ranges, risks, poolFloors, valueFloors} {
+		filters = eachWith(filters, choices)
+	}
+	for n, f := range filters {
+		q := positionQuestion(f, positionOrders[n%len(positionOrders)])
+		if err := c.walkList(chain, q, 7+(n+1)%30, false); err != nil {
+			return err
 		}
 	}
 	return c.narrowLists(chain)
@@ -127,22 +132,22 @@ func (c *checker) narrowLists(chain int64) error {
 	s := c.snapshots[chain]
 	all := filter{everyPosition, anyRow}
 	var narrow []filter
-	is := func(name, value string, shown string) {
-		narrow = append(narrow, filter{name + "=" + shown, func(r row) bool {
+	add := func(name, value, asked string) {
+		narrow = append(narrow, filter{name + "=" + asked, func(r row) bool {
 			return text(r, name) == value
 		}})
 	}
 	for _, owner := range spread(s.ownersBySize(), manyOwners) {
-		is("owner", owner, "0x"+strings.ToUpper(owner[2:]))
+		add("owner", owner, "0x"+strings.ToUpper(owner[2:]))
 	}
 	for _, pool := range spread(s.pools, manyPools) {
-		is("poolId", text(pool, "poolId"), "0x"+strings.ToUpper(text(pool, "poolId")[2:]))
+		add("poolId", text(pool, "poolId"), "0x"+strings.ToUpper(text(pool, "poolId")[2:]))
 	}
 	for _, r := range spread(s.positions, manyOwners) {
-		is("positionId", text(r, "positionId"), text(r, "positionId"))
+		add("positionId", text(r, "positionId"), text(r, "positionId"))
 	}
-	is("positionId", "none", "none")
-	is("poolId", "none", "0x"+strings.Repeat("0", 64))
+	add("positionId", "none", "none")
+	add("poolId", "none", "0x"+strings.Repeat("0", 64))
 
 	for _, f := range spread(s.keyFilters(), manyKeys) {
 		narrow = append(narrow, c.ofPool(chain, f))
