@@ -198,7 +198,7 @@ func (l *Ledger) applyBlock(b *market.Block) error {
 			return err
 		}
 
-		l.beginGas(b, b.Logs[start:end])
+		l.beginGas(b.Logs[start:end])
 		for i := start; i < end; i++ {
 			l.at = eventPlace{b, &b.Logs[i], market.NoIndex}
 			if err := l.applyEvent(b.Logs[i].Event); err != nil {

@@ -26,7 +26,7 @@ type gasShare struct {
 
 // beginGas finds the positions that a transaction's logs change. Each of them
 // gets an entry, unless the transaction is refused or its pool is quarantined.
-func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
+func (l *Ledger) beginGas(logs []market.Log) {
 	l.gas.ids = l.gas.ids[:0]
 	for i := range logs {
 		switch e := logs[i].Event.(type) {

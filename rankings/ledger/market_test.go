@@ -157,7 +157,7 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 		})
 	}
 
-	w.beginGas(&tx, tx.Logs)
+	w.beginGas(tx.Logs)
 	for i := range tx.Logs {
 		w.at = eventPlace{&tx, &tx.Logs[i], market.NoIndex}
 		if err := w.applyEvent(tx.Logs[i].Event); err != nil {
