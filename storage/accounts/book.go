@@ -206,8 +206,7 @@ func (b *Book) CountOrigins(k *Key, by int64) {
 // to adjust its lease (writer).
 func (b *Book) SetTerms(c *Cell, t *Terms) {
 	c.terms.Store(t)
-	b.markDirty(c)
-	b.wakeMeter()
+	b.RenewLease(c)
 }
 
 // FitBucket has the burst bucket of an account be no emptier than its new terms can make it
@@ -318,7 +317,7 @@ func (b *Book) DirtyKeys(dst []*Key) []*Key {
 }
 
 // RequestLease asks metering for a lease, and returns a channel that is closed when
-// metering has tried. It is the only place where a request waits.
+// metering has tried. Only a request that the lease does not cover waits for that.
 func (b *Book) RequestLease(c *Cell) <-chan struct{} {
 	ch := c.woken.Load()
 	for ch == nil {
@@ -326,8 +325,7 @@ func (b *Book) RequestLease(c *Cell) <-chan struct{} {
 		c.woken.CompareAndSwap(nil, &fresh) // or another request was first
 		ch = c.woken.Load()
 	}
-	b.markDirty(c)
-	b.wakeMeter()
+	b.RenewLease(c)
 	return *ch
 }
 
@@ -338,5 +336,5 @@ func (b *Book) wakeMeter() {
 	}
 }
 
-// Wakes returns the channel on which RequestLease wakes metering.
+// Wakes returns the channel on which metering is woken to look at cells.
 func (b *Book) Wakes() <-chan struct{} { return b.wake }
