@@ -33,7 +33,7 @@
 // reads what they printed.
 //
 // Speed reached with wrong answers is worth nothing. So a sample of the answers
-// is read and checked while the load runs, and at the end the units that the
+// is kept and checked after every load, and at the end the units that the
 // accounts were billed must be those that the answers said and those that
 // follow from routes and statuses.
 package bench

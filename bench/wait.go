@@ -32,7 +32,7 @@ func generations(h *tidemark.Health) map[int64]int64 {
 	return newest
 }
 
-// past reports whether every chain has published past what was kept of it.
+// past returns what reports whether every chain has published past what was kept of it.
 func past(kept map[int64]int64) func(*tidemark.Health) bool {
 	return func(h *tidemark.Health) bool {
 		newest := generations(h)

@@ -17,9 +17,9 @@
 // it polls throughout if it has a core of its own (Config.Polls).
 //
 // It is the bottleneck. A worker reads with one buffer, parses only the head,
-// and counts the body; an answer is looked at by somebody else (Config.Check),
-// and only so many a second. The CPU of client and server stand next to every
-// figure, without what was polled for nothing: a client at its limit says nothing
+// and counts the body; only some answers of each second are kept, and they are looked
+// at (Config.Check) when the run is over. The CPU of client and server stand next to
+// every figure, without what was polled for nothing: a client at its limit says nothing
 // about the server.
 //
 // It is late. What else runs on its core keeps it from sending what is due and from

@@ -34,8 +34,8 @@ type Config struct {
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, one of each worker every checkEvery, on a
-	// goroutine of its own. nil: nobody looks.
+	// Check looks at complete answers, one of each worker every checkEvery, when all of
+	// them are in. nil: nobody looks.
 	Check func(status int, path string, body []byte) error
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool

@@ -66,8 +66,9 @@ func MedianRange(values []float64) (low, high float64) {
 	return sorted[out], sorted[n-1-out]
 }
 
-// Ratios of a to b, round by round: of throughputs, and of the CPU time that
-// the servers took for an answer, b's by a's. CPU that is not known is left out.
+// Ratios returns those of a to b, round by round: of throughputs, and the inverse of those of
+// the servers' CPU time for an answer, so that more is better in both. CPU that is not known
+// is left out.
 func Ratios(as, bs []*Result) (throughput, cpu []float64) {
 	for i := range as {
 		throughput = append(throughput, as[i].PerSecond/max(bs[i].PerSecond, 1))
