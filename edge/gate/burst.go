@@ -34,7 +34,7 @@ func appendLimits(dst []byte, t *Ticket) []byte {
 		dst = AppendLine(dst, "X-Quota-Reset", t.Span.Reset)
 	}
 	dst = AppendLine(dst, "RateLimit-Policy", t.Terms.Policy(t.Span.Days))
-	return append(appendRateLimit(append(dst, "RateLimit: "...), t, &q), newLine...)
+	return append(appendRateLimit(append(dst, "RateLimit: "...), t, &q), crlf...)
 }
 
 // appendRateLimit appends the value of the RateLimit header: for each policy,

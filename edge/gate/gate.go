@@ -13,8 +13,7 @@ import (
 
 // Gate checks requests against a book of keys.
 type Gate struct {
-	// LeaseWait bounds each wait for a lease or a share; see the package. New sets it to
-	// defaultLeaseWait.
+	// LeaseWait bounds each wait for a lease. New sets it to defaultLeaseWait.
 	LeaseWait time.Duration
 
 	book    *accounts.Book
@@ -78,23 +77,23 @@ func AppendPrivate(dst []byte, vary string) []byte {
 	return AppendLine(dst, "Cache-Control", "private, no-store")
 }
 
-const newLine = "\r\n"
+const crlf = "\r\n"
 
 // AppendLine appends a header as a line of a response's head. Name and value must be well-formed.
 func AppendLine[T string | []byte](dst []byte, name string, value T) []byte {
 	dst = append(append(dst, name...), ": "...)
-	return append(append(dst, value...), newLine...)
+	return append(append(dst, value...), crlf...)
 }
 
 func appendNumber(dst []byte, name string, n int64) []byte {
 	dst = append(append(dst, name...), ": "...)
-	return append(strconv.AppendInt(dst, n, 10), newLine...)
+	return append(strconv.AppendInt(dst, n, 10), crlf...)
 }
 
 // SetLines sets the headers that lines have, which AppendLine made.
 func SetLines(ctx *fasthttp.RequestCtx, lines []byte) {
 	for len(lines) > 0 {
-		line, rest, _ := bytes.Cut(lines, []byte(newLine))
+		line, rest, _ := bytes.Cut(lines, []byte(crlf))
 		name, value, _ := bytes.Cut(line, []byte(": "))
 		ctx.Response.Header.SetCanonical(name, value)
 		lines = rest
