@@ -39,7 +39,7 @@ const MarketsExplained = 256
 type MarketExplanation struct {
 	Pool, By  uint32  // the pool, and the token that the price is in
 	ByUsd     float64 // what a whole By is worth here
-	Usd       float64 // the market's price: 30-minute median; Unknown when it can price nothing
+	Usd       float64 // the market's price, a median; Unknown when it can price nothing
 	ReachUsd  float64 // what selling down to a tenth of the price yields
 	WeightUsd float64 // ReachUsd, less what By itself cannot be sold for
 	Used      bool    // it is among those whose weighted median is the price

@@ -10,9 +10,9 @@ import (
 // known stays known a while, in two steps:
 //
 //	slack   a market, or a corroboration, that was held when the hour began is
-//	        asked for less: half of each minimum, twice each maximum
-//	grace   one that misses even that is asked again for six hours, and its
-//	        token keeps the price, and the corroboration, that it had
+//	        asked for less: half of each minimum, twice each maximum (HoldSlack)
+//	grace   one that misses even that is asked again for six hours (HoldTime), and
+//	        its token keeps the price, and the corroboration, that it had
 //
 // What is held is part of the State: in the pools, by side, and in the tokens'
 // hour records. It changes only when an hour of the chain begins, so it does

@@ -14,7 +14,7 @@ import (
 // holder who can have more than half (the majority vote of Boyer and Moore, by
 // weight), and what he has.
 
-// mostOthers is the largest share that holders returns: half of a pool and
+// mostOthers is the largest share that countOthers returns: half of a pool and
 // more are not told apart.
 const mostOthers = 50
 

@@ -64,13 +64,13 @@ type solver struct {
 	rawUsd  []float64 // of a raw unit; Unknown without a price
 	exit    []float64 // what selling the token against anchors yields
 	trusted []bool    // an anchor, or corroborated by the first hop
-	offered []float64 // scratch of back
+	offered []float64 // scratch of limitByBacking
 
 	pause func()
 
 	depths  [][2]keptDepth // by pool and side; nil: none are kept
 	natives []quote        // what the native currency's pools said
-	kept    []quote        // scratch of keep
+	kept    []quote        // what selectQuotes chose from last
 
 	pegPools, nativePools []uint32 // scratch of priceAnchors
 

@@ -73,8 +73,8 @@ func (s *solver) appendQuote(dst []quote, index uint32, side int, byUsd float64)
 	return dst
 }
 
-// fillQuote fills an empty quote. The price is the 30-minute median's; how deep the
-// market is, is measured from where its price stands now.
+// fillQuote fills an empty quote. The price is the median's over MedianMinutes; how deep
+// the market is, is measured from where its price stands now.
 func (s *solver) fillQuote(q *quote, index uint32, side int, byUsd float64) {
 	pool := s.st.Pools.At(index)
 	q.pool, q.token, q.by = index, pool.Currency0, pool.Currency1
