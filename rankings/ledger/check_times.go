@@ -25,10 +25,10 @@ func (c *checker) checkHours() {
 			c.expect(b.Pool == i && b.Hour < last, "bucket", slot,
 				"is hour %d of pool %d; listed for %d before %d", b.Hour, b.Pool, i, last)
 			c.expect(b.Swaps > 0, "bucket", slot, "has no swaps")
-			c.expect(b.Hour >= market.OldestHour(day) || b.Hour%24 == 0, "bucket", slot,
+			c.expect(b.Hour >= market.OldestHour(day) || b.Hour%market.HoursOfDay == 0, "bucket", slot,
 				"is of hour %d alone, before %d", b.Hour, market.OldestHour(day))
-			c.expect(b.Hour/24+market.KeptDays >= day, "bucket", slot,
-				"is of day %d; today is %d", b.Hour/24, day)
+			c.expect(dayOf(b)+market.KeptDays >= day, "bucket", slot,
+				"is of day %d; today is %d", dayOf(b), day)
 			last, slot = b.Hour, b.Prev
 		}
 	}
