@@ -120,20 +120,19 @@ func (t *gasTable) load(s *Source, list []rawLog, from, to uint64) error {
 // missing counts blocks of which something is missing.
 type missing struct {
 	count       int
-	block       uint64 // the last one that was counted
 	first, last uint64
 }
 
 // add counts a block once; blocks come in ascending order.
 func (m *missing) add(block uint64) {
-	if m.count > 0 && m.block == block {
+	if m.count > 0 && m.last == block {
 		return
 	}
 	if m.count == 0 {
 		m.first = block
 	}
 	m.count++
-	m.block, m.last = block, block
+	m.last = block
 }
 
 func (m *missing) String() string {
