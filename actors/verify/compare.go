@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -229,7 +230,7 @@ func (c *comparison) add(at slot, k check) {
 	c.slots, c.checks = append(c.slots, at), append(c.checks, k)
 }
 
-// compareAdded reads what was added, when there is enough of it.
+// compareAdded reads what was added, when there is enough of it to fill a few calls, or all.
 func (c *comparison) compareAdded(ctx context.Context, all bool) error {
 	if !all && len(c.slots) < slotsAtOnce*callsAtOnce/10 {
 		return nil
@@ -307,6 +308,6 @@ func word128(u clmath.U128) word {
 // Earliest returns the first block that must be read again.
 func Earliest(differences []rankings.Difference) uint64 {
 	return slices.MinFunc(differences, func(a, b rankings.Difference) int {
-		return int(int64(a.FromBlock) - int64(b.FromBlock))
+		return cmp.Compare(a.FromBlock, b.FromBlock)
 	}).FromBlock
 }
