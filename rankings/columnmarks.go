@@ -19,7 +19,7 @@ func (m *rowMarks) unsureOf(open uint64) uint64 { return m.ticked & (m.crossed |
 // predicted, and takes the marks of eight rows at a time.
 func (f *columnBuilder) markRows(first, end uint32) (r rowMarks) {
 	var standard uint64
-	rows := f.pool.chunk(first, end)
+	rows := f.pool.Chunk(first, end)
 	for n := 0; n < len(rows); n += 8 {
 		m := f.marksOf(rows[n:])
 		r.moved |= gatherBits(m) << n
@@ -73,7 +73,7 @@ func (f *columnBuilder) askNext(first uint32) {
 	f.next = nextChunk{first, m}
 	open := f.open.Words()[w]
 
-	pools := f.pool.chunk(first, end)
+	pools := f.pool.Chunk(first, end)
 	for rest := open & (m.moved | m.priced); rest != 0; rest &= rest - 1 {
 		f.ranker.AskPrices(pools[bits.TrailingZeros64(rest)])
 	}
@@ -152,7 +152,7 @@ func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		var bit uint64
-		if rangeHolds(&chunk[n], f.tick[f.pool.at(first+n)]) {
+		if rangeHolds(&chunk[n], f.tick[f.pool.At(first+n)]) {
 			bit = 1
 		}
 		in |= bit << n

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -26,7 +27,7 @@ func (f *columnBuilder) fillPositions() {
 			f.fillWritten(first, end)
 			f.pause()
 		}
-		if first%strideColdRows == 0 {
+		if first%index.StrideColdRows == 0 {
 			f.pause()
 		}
 	}
@@ -137,7 +138,7 @@ func (f *columnBuilder) fillContinued(first, end uint32) {
 	n := uint32(bits.OnesCount64(open))
 	kept := f.kept.of(w, int(n))
 	moved := m.moved & (in | f.crossedOf(first, open&m.moved&m.crossed&^in)) &^ written
-	f.ranker.Reclaim(first, f.pool.chunk(first, end), moved, open, kept)
+	f.ranker.Reclaim(first, f.pool.Chunk(first, end), moved, open, kept)
 
 	todo := open & (moved | m.priced) &^ written
 	if todo != open {
@@ -154,8 +155,8 @@ func (f *columnBuilder) setSteady(first uint32, rows uint64) {
 	for rest := rows; rest != 0; rest &= rest - 1 {
 		i := first + uint32(bits.TrailingZeros64(rest))
 		p := f.st.Positions.At(i)
-		f.pool.set(i, p.Pool)
-		f.owner.set(i, p.Owner)
+		f.pool.Set(i, p.Pool)
+		f.owner.Set(i, p.Owner)
 	}
 }
 
@@ -185,7 +186,7 @@ func (f *columnBuilder) renew(first uint32, todo, open uint64, kept []value.Kept
 	usd, pendingFees := f.value[from:to], f.pendingFees[from:to]
 
 	var r value.Results
-	pools := f.pool.chunk(first, min(first+market.ChunkLen, f.pool.len()))
+	pools := f.pool.Chunk(first, min(first+market.ChunkLen, f.pool.Len()))
 	for rest := todo; rest != 0; rest &= rest - 1 {
 		n := uint32(bits.TrailingZeros64(rest))
 		at := bits.OnesCount64(open & (rest&-rest - 1))
@@ -225,7 +226,7 @@ func (f *columnBuilder) fillWritten(first, end uint32) {
 	for i := first; i < end; i++ {
 		wasOpen := i < before && f.prev.columns.open.Has(i)
 		f.fillPosition(i, i < before && !wasOpen)
-		if f.defaultPools.Has(f.pool.at(i)) {
+		if f.defaultPools.Has(f.pool.At(i)) {
 			f.defaultPositions.Set(i)
 		}
 		if wasOpen {
@@ -238,8 +239,8 @@ func (f *columnBuilder) fillWritten(first, end uint32) {
 // closed in prev.
 func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 	p := f.st.Positions.At(i)
-	f.pool.set(i, p.Pool)
-	f.owner.set(i, p.Owner)
+	f.pool.Set(i, p.Pool)
+	f.owner.Set(i, p.Owner)
 	if rangeHolds(p, f.tick[p.Pool]) {
 		f.inRange.Set(i)
 	}
@@ -265,16 +266,16 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 func (f *columnBuilder) fillOpen(i, at uint32, kept *value.Kept) {
 	f.ranker.Rank(i, &f.metrics)
 	f.ranker.Keep(kept)
-	f.age.set(i, f.st.Positions.At(i).MintedAt)
-	f.closedPnl.set(i, 0)
+	f.age.Set(i, f.st.Positions.At(i).MintedAt)
+	f.closedPnl.Set(i, 0)
 	f.setFigures(at, i)
 }
 
 // fillClosed fills the columns of the closed row i.
 func (f *columnBuilder) fillClosed(i uint32) {
 	f.ranker.Rank(i, &f.metrics)
-	f.closedPnl.set(i, math.Float64bits(f.metrics.PnlUsd))
-	f.age.set(i, uint32(ageKey(f.st, i)))
+	f.closedPnl.Set(i, math.Float64bits(f.metrics.PnlUsd))
+	f.age.Set(i, uint32(ageKey(f.st, i)))
 	if f.prev != nil {
 		f.closedIDs.changed = append(f.closedIDs.changed, i)
 	}

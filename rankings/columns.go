@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -13,10 +14,10 @@ import (
 // order, and hold no pointers.
 type columns struct {
 	// By position.
-	pool, owner      steady[uint32]
-	age              steady[uint32] // when an open one was minted; the age in seconds of a closed one
-	closedPnl        steady[uint64] // as bits; 0 of open ones
-	open             *block.Bitmap  // it has liquidity
+	pool, owner      index.Column[uint32]
+	age              index.Column[uint32] // when an open one was minted; the age in seconds of a closed one
+	closedPnl        index.Column[uint64] // as bits; 0 of open ones
+	open             *block.Bitmap        // it has liquidity
 	inRange          *block.Bitmap
 	valued           *block.Bitmap // open, with a value that is known and not 0
 	defaultPositions *block.Bitmap // its pool passes the default filters
@@ -31,7 +32,7 @@ type columns struct {
 	closedIDs closedIDs
 
 	// By pool.
-	sides        steady[uint32] // two entries a pool: its token0 and its token1
+	sides        index.Column[uint32] // two entries a pool: its token0 and its token1
 	tvl          []float64
 	fee          []uint32      // as rows show it; NoFee is unknown
 	hookTag      []uint32      // of the hooks' address; 0: no hooks
@@ -53,25 +54,25 @@ type columns struct {
 	crossedRows rowWords // since that one; see hints
 
 	// Lookups.
-	pools   index    // every pool, by id
-	tokens  index    // every token, by address
-	owners  index    // by address
-	byPool  postings // positions of a pool
-	byOwner postings // positions of an owner
-	byToken postings // sides of a token
-	symbols symbols
+	pools   index.IDs      // every pool, by id
+	tokens  index.IDs      // every token, by address
+	owners  index.IDs      // by address
+	byPool  index.Postings // positions of a pool
+	byOwner index.Postings // positions of an owner
+	byToken index.Postings // sides of a token
+	symbols index.Symbols
 
-	poolGrams, tokenGrams grams // of pool ids and of token addresses
+	poolGrams, tokenGrams index.Grams // of pool ids and of token addresses
 }
 
 // forgetChanged forgets what only the generation that is built needs.
 func (c *columns) forgetChanged() {
 	c.closedIDs.changed, c.openIDs.changed = nil, nil
 	clear(c.poolOrders.changed[:])
-	for _, s := range []*steady[uint32]{&c.pool, &c.owner, &c.age, &c.sides} {
-		s.seal()
+	for _, s := range []*index.Column[uint32]{&c.pool, &c.owner, &c.age, &c.sides} {
+		s.Seal()
 	}
-	c.closedPnl.seal()
+	c.closedPnl.Seal()
 }
 
 // columnBuilder computes the columns of a State. It copies from the previous
@@ -126,15 +127,15 @@ func buildColumns(prev *View, st *market.State, told *hints, pause func()) *colu
 	// Room for a million rows is a millisecond of clearing memory, hence the pauses
 	// here and below.
 	n := st.Positions.Len()
-	pool, owner := continueSteady(&old.pool, n), continueSteady(&old.owner, n)
-	age, closedPnl := continueSteady(&old.age, n), continueSteady(&old.closedPnl, n)
+	pool, owner := index.Continue(&old.pool, n), index.Continue(&old.owner, n)
+	age, closedPnl := index.Continue(&old.age, n), index.Continue(&old.closedPnl, n)
 	pause()
 
 	f := &columnBuilder{
 		st: st, prev: prev, pause: pause, ranker: takeRanker(st),
 		columns: &columns{
 			pool: pool, owner: owner, age: age, closedPnl: closedPnl,
-			sides: continueSteady(&old.sides, 2*st.Pools.Len()),
+			sides: index.Continue(&old.sides, 2*st.Pools.Len()),
 			open:  block.NewBitmap(n), inRange: block.NewBitmap(n),
 			valued: block.NewBitmap(n), defaultPositions: block.NewBitmap(n),
 		},
@@ -188,8 +189,8 @@ func (f *columnBuilder) fillPools() {
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
-		f.sides.set(2*i, p.Currency0)
-		f.sides.set(2*i+1, p.Currency1)
+		f.sides.Set(2*i, p.Currency0)
+		f.sides.Set(2*i+1, p.Currency1)
 		f.fee[i], f.hookTag[i], f.tick[i] = p.ShownFee(), hookTag(&p.Hooks), p.Tick
 		if f.hookTag[i] != 0 {
 			f.hooked.Set(i)

@@ -32,6 +32,8 @@
 // orders from that one's leaves: Follow fills columns and sorts nothing, and hints
 // (hints.go) spare it most of the leaves.
 //
+// What finds rows by id, by group and by text is in package index.
+//
 // Everything here is pure. Work that may take long is done in steps with a
 // budget, so that the caller controls the time.
 package rankings

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"tidemark/rankings/index"
 )
 
 // ColumnsDiff describes the first difference between the columns of two warm
@@ -150,15 +152,15 @@ func LeafDiff(v *View, leaves LeafReader) (string, error) {
 	return "", nil
 }
 
-// steadyDiff compares the rows of two steady columns, not how they are shared.
-func steadyDiff(a, b reflect.Value) string {
+// columnDiff compares the rows of two columns, not how they are shared.
+func columnDiff(a, b reflect.Value) string {
 	n := a.FieldByName("n").Uint()
 	if other := b.FieldByName("n").Uint(); n != other {
 		return fmt.Sprintf(" has %d rows; want %d", n, other)
 	}
 
 	at := func(v reflect.Value, row int) uint64 {
-		return v.FieldByName("blocks").Index(row / steadyRows).Elem().Index(row % steadyRows).Uint()
+		return v.FieldByName("blocks").Index(row / index.BlockRows).Elem().Index(row % index.BlockRows).Uint()
 	}
 	for row := range int(n) {
 		if is, want := at(a, row), at(b, row); is != want {
@@ -178,8 +180,8 @@ func valueDiff(a, b reflect.Value) string {
 	case reflect.Pointer:
 		return valueDiff(a.Elem(), b.Elem())
 	case reflect.Struct:
-		if strings.HasPrefix(a.Type().Name(), "steady[") {
-			return steadyDiff(a, b)
+		if strings.HasPrefix(a.Type().Name(), "Column[") {
+			return columnDiff(a, b)
 		}
 		for i := range a.NumField() {
 			if diff := valueDiff(a.Field(i), b.Field(i)); diff != "" {

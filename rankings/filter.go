@@ -1,6 +1,9 @@
 package rankings
 
-import "tidemark/rankings/block"
+import (
+	"tidemark/rankings/block"
+	"tidemark/rankings/index"
+)
 
 // filter is the condition for the rows of one run. It can test a single row, and
 // apply its masks to 64 rows at once.
@@ -10,7 +13,7 @@ type filter struct {
 
 	// Unless groups is nil, it must contain the group of a row.
 	groups *block.Bitmap
-	group  *steady[uint32]
+	group  *index.Column[uint32]
 
 	// If floor is above 0, the value of an open position must reach it.
 	floor float64
@@ -78,7 +81,7 @@ func (f *filter) match(row uint32) bool {
 
 // groupAllowed reports whether groups contains the row's group.
 func (f *filter) groupAllowed(row uint32) bool {
-	return f.groups == nil || f.groups.Has(f.group.at(row))
+	return f.groups == nil || f.groups.Has(f.group.At(row))
 }
 
 // reachesFloor reports whether the open position at a place reaches the floor.
@@ -180,7 +183,7 @@ func (q *PositionQuestion) filterPool(f *filter, v *View) {
 	}
 
 	f.groups, f.group = intersect(sets), &c.pool
-	if rows, few := c.byPool.candidatesOfGroups(f.groups, maxListed(f.n)); few {
+	if rows, few := c.byPool.CandidatesOf(f.groups, maxListed(f.n)); few {
 		f.limitTo(rows)
 	}
 }
@@ -230,8 +233,8 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	c := v.columns
 	if q.Owner != nil {
 		if owner, found := v.owner(q.Owner); found {
-			f.limitTo(c.byOwner.candidates(owner))
-			f.addTest(func(row uint32) bool { return c.owner.at(row) == owner })
+			f.limitTo(c.byOwner.Candidates(owner))
+			f.addTest(func(row uint32) bool { return c.owner.At(row) == owner })
 		} else {
 			f.rejectAll()
 		}
@@ -239,8 +242,8 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 
 	if q.Pool != nil {
 		if pool, found := v.Pool(*q.Pool); found {
-			f.limitTo(c.byPool.candidates(pool))
-			f.addTest(func(row uint32) bool { return c.pool.at(row) == pool })
+			f.limitTo(c.byPool.Candidates(pool))
+			f.addTest(func(row uint32) bool { return c.pool.At(row) == pool })
 		} else {
 			f.rejectAll()
 		}

@@ -32,10 +32,10 @@ func compareOrders(prev, v *View, pause func()) (k keptOrders) {
 		k.closed = k.closed && turned&^open[i] == 0
 	}
 	pause()
-	known := is.age.had == is.age.len() // what the columns have otherwise than before
+	known := is.age.Had == is.age.Len() // what the columns have otherwise than before
 	k.openAges = known && k.openIDs && agesAlike(prev, v)
-	k.closed = known && k.closed && len(is.closedPnl.changed) == 0
-	for _, row := range is.age.changed {
+	k.closed = known && k.closed && len(is.closedPnl.Changed) == 0
+	for _, row := range is.age.Changed {
 		if is.open.Has(row) {
 			k.openAges = false
 		} else {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -78,7 +79,7 @@ func (k *keptRows) resize(words []uint64) bool {
 func (k *keptRows) moved(open *block.Bitmap, pause func()) keptRows {
 	other := newKeptRows(open)
 	for w, word := range open.Words() {
-		if w%(strideRows/market.ChunkLen) == 0 {
+		if w%(index.StrideRows/market.ChunkLen) == 0 {
 			pause()
 		}
 		if n := bits.OnesCount64(word); w < len(k.start) {

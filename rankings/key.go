@@ -102,13 +102,13 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 func (c *columns) sortKey(o orderID, row uint32, now int64) uint64 {
 	switch o {
 	case openAge:
-		return openAgeKey(c.age.at(row), now)
+		return openAgeKey(c.age.At(row), now)
 	case closedAge:
-		return uint64(c.age.at(row))
+		return uint64(c.age.At(row))
 	case closedPnl:
-		return descending(math.Float64frombits(c.closedPnl.at(row)))
+		return descending(math.Float64frombits(c.closedPnl.At(row)))
 	case openAPR, openFeeAPR:
-		perYear := value.PerYear(now - int64(c.age.at(row)))
+		perYear := value.PerYear(now - int64(c.age.At(row)))
 		return descending(value.AnnualRate(c.floats(o)[c.open.Rank(row)], perYear))
 	}
 	return descending(c.floats(o)[c.open.Rank(row)])
@@ -120,7 +120,7 @@ func (c *columns) askKey(o orderID, row uint32) {
 		ahead.Line(&floats[c.open.Rank(row)])
 	}
 	if o == openAPR || o == openFeeAPR || o == openAge {
-		ahead.Line(c.age.ptr(row))
+		ahead.Line(c.age.Ptr(row))
 	}
 }
 

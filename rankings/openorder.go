@@ -1,6 +1,10 @@
 package rankings
 
-import "slices"
+import (
+	"slices"
+
+	"tidemark/rankings/index"
+)
 
 // openIDs has the open positions in their orders but those by age and id. In a calm market
 // few rows have other figures than in the generation before, and the other rows of orders by
@@ -24,7 +28,7 @@ func (o *orderBuilder) repairOpen(id orderID) []uint32 {
 	if id.onlyValued() {
 		in = c.valued
 	}
-	r := orderRepair{view: v, id: id, in: in.Words(), changed: c.openIDs.changed, pause: o.pause}
+	r := orderRepair{view: v, id: id, in: in.Words(), changed: c.openIDs.changed, pause: o.Pause}
 	if !r.pays(*order) {
 		return nil
 	}
@@ -57,13 +61,13 @@ const (
 // it returns false once they moved so far that sorting anew is as fast.
 func (o *orderBuilder) sortNearlySorted(id orderID, ids []uint32) (keys []uint64, ok bool) {
 	o.findKeys(id)
-	o.words = slices.Grow(o.words[:0], len(ids))[:len(ids)]
-	o.pause()
+	o.Words = slices.Grow(o.Words[:0], len(ids))[:len(ids)]
+	o.Pause()
 
-	keys = o.words
+	keys = o.Words
 	left, stride := meanSteps*len(ids), strideSteps
 	places := o.view.columns.open
-	inStrides(len(ids), o.pause, func(from, to int) {
+	index.InStrides(len(ids), o.Pause, func(from, to int) {
 		// Where rows move cannot be predicted, and would hold up the reads of others' keys.
 		for i, row := range ids[from:to] {
 			keys[from+i] = o.keys[places.Rank(row)]
@@ -81,7 +85,7 @@ func (o *orderBuilder) sortNearlySorted(id orderID, ids []uint32) (keys []uint64
 			}
 			if stride -= i - at; stride < 0 {
 				stride = strideSteps
-				o.pause()
+				o.Pause()
 			}
 		}
 	})

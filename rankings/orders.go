@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/value"
 )
 
 // orderBuilder computes the orders of a view from its columns, one after
 // another, in shared buffers.
 type orderBuilder struct {
-	sorter
+	index.Sorter
 	prev     *View // the one before, of which view was made; nil: none
 	view     *View
 	rows     []uint32  // by place, ascending by id: rows that can be in the order
@@ -37,7 +38,7 @@ func newOrderBuilder(prev, v *View, pause func()) *orderBuilder {
 	if o == nil {
 		o = new(orderBuilder)
 	}
-	o.prev, o.view, o.pause = prev, v, pause
+	o.prev, o.view, o.Pause = prev, v, pause
 	return o
 }
 
@@ -47,7 +48,7 @@ func (o *orderBuilder) release() {
 	if o.wide {
 		return
 	}
-	o.prev, o.view, o.pause, o.rows = nil, nil, nil, nil
+	o.prev, o.view, o.Pause, o.rows = nil, nil, nil, nil
 	o.bases.leaves, o.bases.pause = nil, nil
 	spareBuilder.Store(o)
 }
@@ -62,7 +63,7 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 	}
 
 	if ids = o.repair(id); ids != nil {
-		o.pause()
+		o.Pause()
 		return ids, func(i int) uint64 { return o.view.sortKey(id, ids[i]) }
 	}
 
@@ -70,7 +71,7 @@ func (o *orderBuilder) build(id orderID) (ids []uint32, key func(i int) uint64) 
 	if kept := o.view.columns.keptOrder(id); kept != nil {
 		o.wide = o.wide || id.ofClosed()
 		keepCopy(kept, ids)
-		o.pause()
+		o.Pause()
 	}
 	return ids, key
 }
@@ -82,7 +83,7 @@ func (o *orderBuilder) repair(id orderID) []uint32 {
 	case id <= openValue:
 		return o.repairOpen(id)
 	case id.ofClosed():
-		return repairClosed(o.prev, o.view, id, o.pause)
+		return repairClosed(o.prev, o.view, id, o.Pause)
 	case id.ofPools():
 		return o.repairPools(id)
 	}
@@ -106,9 +107,9 @@ func (c *columns) keptOrder(id orderID) *[]uint32 {
 func (o *orderBuilder) sortRows(id orderID) (ids []uint32, key func(i int) uint64) {
 	o.findKeys(id)
 	o.choosePlaces(id)
-	words := o.sortPlaces(o.keys, o.places)
+	words := o.SortPlaces(o.keys, o.places)
 	o.ids = slices.Grow(o.ids[:0], len(words))
-	inStrides(len(words), o.pause, func(from, to int) {
+	index.InStrides(len(words), o.Pause, func(from, to int) {
 		for _, w := range words[from:to] {
 			o.ids = append(o.ids, o.rows[uint32(w)])
 		}
@@ -143,7 +144,7 @@ func (o *orderBuilder) choosePlaces(id orderID) {
 	o.placesOf = id
 	values := o.view.columns.value
 	o.places = slices.Grow(o.places[:0], len(o.rows))
-	inStrides(len(o.rows), o.pause, func(from, to int) {
+	index.InStrides(len(o.rows), o.Pause, func(from, to int) {
 		for place := from; place < to; place++ {
 			if !id.onlyValued() || isValued(values[place]) {
 				o.places = append(o.places, uint32(place))
@@ -161,7 +162,7 @@ func (o *orderBuilder) findKeys(id orderID) {
 		values = c.floats(id)
 	}
 
-	inStrides(len(o.keys), o.pause, func(from, to int) {
+	index.InStrides(len(o.keys), o.Pause, func(from, to int) {
 		keys, rows := o.keys[from:to], o.rows[from:to]
 		switch id {
 		case openAPR, openFeeAPR:
@@ -188,10 +189,10 @@ func (o *orderBuilder) findKeys(id orderID) {
 func (o *orderBuilder) findPerYear() {
 	age, now := &o.view.columns.age, o.view.State.Now()
 	o.perYear = slices.Grow(o.perYear[:0], len(o.rows))[:len(o.rows)]
-	inStrides(len(o.rows), o.pause, func(from, to int) {
+	index.InStrides(len(o.rows), o.Pause, func(from, to int) {
 		perYear := o.perYear[from:to]
 		for i, row := range o.rows[from:to] {
-			perYear[i] = value.PerYear(now - int64(age.at(row)))
+			perYear[i] = value.PerYear(now - int64(age.At(row)))
 		}
 	})
 }
@@ -201,12 +202,12 @@ func (o *orderBuilder) findPerYear() {
 func (o *orderBuilder) findPoolKeys(id orderID) {
 	st := o.view.State
 	o.byIndex = slices.Grow(o.byIndex[:0], len(o.rows))[:len(o.rows)]
-	inStrides(len(o.rows), o.pause, func(from, to int) {
+	index.InStrides(len(o.rows), o.Pause, func(from, to int) {
 		for i := from; i < to; i++ {
 			o.byIndex[i] = poolKey(st, id, uint32(i))
 		}
 	})
-	inStrides(len(o.rows), o.pause, func(from, to int) {
+	index.InStrides(len(o.rows), o.Pause, func(from, to int) {
 		for i, row := range o.rows[from:to] {
 			o.keys[from+i] = o.byIndex[row]
 		}
@@ -230,8 +231,8 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 		for ; word != 0; word &= word - 1 {
 			o.byStatus = append(o.byStatus, uint32(w*64+bits.TrailingZeros64(word)))
 		}
-		if w%(strideRows/64) == 0 {
-			o.pause()
+		if w%(index.StrideRows/64) == 0 {
+			o.Pause()
 		}
 	}
 	return o.byStatus
@@ -241,7 +242,7 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 func (o *orderBuilder) markPassing(id orderID, ids []uint32) *block.Bitmap {
 	standard := o.view.columns.standard(id)
 	passing := block.NewBitmap(uint32(len(ids)))
-	inStrides(len(ids), o.pause, func(from, to int) {
+	index.InStrides(len(ids), o.Pause, func(from, to int) {
 		passing.SetWhere(uint32(from), ids[from:to], standard)
 	})
 

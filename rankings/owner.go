@@ -3,6 +3,7 @@ package rankings
 import (
 	"math"
 
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 )
 
@@ -62,7 +63,7 @@ func (h *Holdings) Add(other *Holdings) {
 // only: less than 100 ns a position.
 type OwnerWalk struct {
 	columns *columns
-	rows    groupRows
+	rows    index.GroupRows
 	sums    Holdings
 }
 
@@ -74,13 +75,13 @@ func (v *View) Holdings(owner *market.Address) (*OwnerWalk, error) {
 
 	w := &OwnerWalk{columns: v.columns}
 	if group, found := v.owner(owner); found {
-		w.rows = v.columns.byOwner.rowsOf(&v.columns.owner, group)
+		w.rows = v.columns.byOwner.RowsOf(&v.columns.owner, group)
 	}
 	return w, nil
 }
 
 // Left returns up to how many rows are still to be read.
-func (w *OwnerWalk) Left() int { return w.rows.left() }
+func (w *OwnerWalk) Left() int { return w.rows.Left() }
 
 // Sums returns the sums so far.
 func (w *OwnerWalk) Sums() Holdings { return w.sums }
@@ -88,13 +89,13 @@ func (w *OwnerWalk) Sums() Holdings { return w.sums }
 // Step reads up to budget rows and reports whether all are read.
 func (w *OwnerWalk) Step(budget int) (done bool) {
 	for ; budget > 0; budget-- {
-		row, ok := w.rows.next()
+		row, ok := w.rows.Next()
 		if !ok {
 			return true
 		}
 		w.add(row)
 	}
-	return w.rows.left() == 0
+	return w.rows.Left() == 0
 }
 
 // add adds one position, in the order of rows, so that a sum does not depend on how
@@ -108,8 +109,8 @@ func (w *OwnerWalk) add(row uint32) {
 		value, fees, pnl = c.value[place], c.pendingFees[place], c.pnl[place]
 	} else {
 		s.Closed++
-		pnl = math.Float64frombits(c.closedPnl.at(row))
-		if c.someQuarantined && c.quarantined.Has(c.pool.at(row)) {
+		pnl = math.Float64frombits(c.closedPnl.At(row))
+		if c.someQuarantined && c.quarantined.Has(c.pool.At(row)) {
 			value, fees = market.Unknown, market.Unknown
 		}
 	}

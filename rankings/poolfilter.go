@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 )
 
@@ -75,7 +76,7 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 		if !there {
 			return found
 		}
-		list := c.byToken.candidates(row)
+		list := c.byToken.Candidates(row)
 		if rows[i] = row; i == 0 || len(list) < len(sides) {
 			sides = list
 		}
@@ -83,7 +84,7 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 
 	first, last := rows[0], rows[len(tokens)-1]
 	for _, side := range sides {
-		a, b := c.sides.at(side&^1), c.sides.at(side|1)
+		a, b := c.sides.At(side&^1), c.sides.At(side|1)
 		if (a == first || b == first) && (a == last || b == last) {
 			found.Set(side / 2)
 		}
@@ -94,11 +95,11 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 // Token returns the index of the token with that address. A view without columns
 // compares every token.
 func (v *View) Token(a market.Address) (uint32, bool) {
-	var x index
+	var x index.IDs
 	if v.columns != nil {
 		x = v.columns.tokens
 	}
-	return x.find(v.State.Tokens.Len(), func(row uint32) int {
+	return x.Find(v.State.Tokens.Len(), func(row uint32) int {
 		return bytes.Compare(v.State.Tokens.At(row).Address[:], a[:])
 	})
 }

@@ -53,7 +53,7 @@ func (p *poolOrders) addPool(i uint32) {
 func (o *orderBuilder) repairPools(id orderID) []uint32 {
 	v, order := o.view, o.view.columns.keptOrder(id)
 	changed := v.columns.poolOrders.changed[id-poolTVL]
-	r := orderRepair{view: v, id: id, in: changed, changed: changed, pause: o.pause}
+	r := orderRepair{view: v, id: id, in: changed, changed: changed, pause: o.Pause}
 	if !r.pays(*order) {
 		return nil
 	}

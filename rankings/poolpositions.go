@@ -8,14 +8,14 @@ func (v *View) PoolPositions(pool uint32) (positions iter.Seq[uint32], most int,
 	if v.columns == nil {
 		return nil, 0, ErrWarming
 	}
-	rows := v.columns.byPool.rowsOf(&v.columns.pool, pool)
+	rows := v.columns.byPool.RowsOf(&v.columns.pool, pool)
 
 	return func(yield func(uint32) bool) {
 		for at := rows; ; {
-			row, ok := at.next()
+			row, ok := at.Next()
 			if !ok || !yield(row) {
 				return
 			}
 		}
-	}, rows.left(), nil
+	}, rows.Left(), nil
 }

@@ -3,6 +3,8 @@ package rankings
 import (
 	"math/bits"
 	"slices"
+
+	"tidemark/rankings/index"
 )
 
 // orderRepair makes an order of a view from that of the generation before: few rows have
@@ -44,7 +46,7 @@ func (r *orderRepair) hasChanged(row uint32) bool {
 // takeOut removes the changed rows from an order.
 func (r *orderRepair) takeOut(ids []uint32) []uint32 {
 	var gone []uint32
-	inStrides(len(ids), r.pause, func(from, to int) {
+	index.InStrides(len(ids), r.pause, func(from, to int) {
 		for i, row := range ids[from:to] {
 			if r.hasChanged(row) {
 				gone = append(gone, uint32(from+i))
@@ -63,12 +65,12 @@ func (r *orderRepair) findComing() (come []comingRow) {
 			row := uint32(w*64 + bits.TrailingZeros64(rest))
 			come = append(come, comingRow{key: v.sortKey(r.id, row), row: row})
 		}
-		if w%(strideRows/64) == 0 {
+		if w%(index.StrideRows/64) == 0 {
 			r.pause()
 		}
 	}
 
-	slices.SortFunc(come, inTurns(func(a, b comingRow) int { return v.compareComing(r.id, a, b) }, r.pause))
+	slices.SortFunc(come, index.InTurns(func(a, b comingRow) int { return v.compareComing(r.id, a, b) }, r.pause))
 	return come
 }
 

@@ -145,7 +145,7 @@ func (r *run) useDefaultFilters(records func(row uint32) bool) {
 func (r *run) splitQuarantined() {
 	if c := r.view.columns; r.direction >= idOnly {
 		r.filter.addTest(func(row uint32) bool {
-			return c.quarantined.Has(c.pool.at(row)) == (r.direction == idOnlyUnknown)
+			return c.quarantined.Has(c.pool.At(row)) == (r.direction == idOnlyUnknown)
 		})
 	}
 }

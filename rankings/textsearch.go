@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 )
 
@@ -13,63 +14,50 @@ import (
 // match, they are looked up. If many can, each pool is tested as it is read, so that a
 // page or a count that stops early costs little.
 func (f *filter) filterSearch(v *View, search string) {
-	text := lowerText(search)
-	if inEveryID(text) {
+	text := index.LowerText(search)
+	if index.InEveryID(text) {
 		return
 	}
 
 	c, st := v.columns, v.State
-	if bytes.ContainsAny(text, dividers) {
+	if bytes.ContainsAny(text, index.Dividers) {
 		f.filterPair(c, text)
 		return
 	}
 
 	// Matching pool ids and token addresses, by trigrams.
-	tokens, found := c.symbols.findText(text), block.NewBitmap(f.n)
+	tokens, found := c.symbols.FindText(text), block.NewBitmap(f.n)
 	switch {
-	case !inSomeHex(string(text)):
+	case !index.InSomeHex(string(text)):
 	case len(text) == 1:
-		digit := uint16(1) << letter(text[0])
+		digit := index.Digit(text[0])
 		f.addTest(func(pool uint32) bool {
-			a, b := c.sides.at(2*pool), c.sides.at(2*pool+1)
-			digits := c.poolGrams.digits[pool] | c.tokenGrams.digits[a] | c.tokenGrams.digits[b]
+			a, b := c.sides.At(2*pool), c.sides.At(2*pool+1)
+			digits := c.poolGrams.Digits[pool] | c.tokenGrams.Digits[a] | c.tokenGrams.Digits[b]
 			return digits&digit != 0 || tokens.Has(a) || tokens.Has(b)
 		})
 		return
 	default:
-		c.poolGrams.findText(text, poolIDs(st), found.Set)
-		c.tokenGrams.findText(text, addresses(st), tokens.Set)
+		c.poolGrams.FindText(text, poolIDs(st), found.Set)
+		c.tokenGrams.FindText(text, addresses(st), tokens.Set)
 	}
 
 	// Pools of the matching tokens.
-	sides, few := c.byToken.candidatesOfGroups(tokens, int(f.n/fewPools))
+	sides, few := c.byToken.CandidatesOf(tokens, int(f.n/fewPools))
 	if !few {
 		f.addTest(func(pool uint32) bool {
-			return found.Has(pool) || tokens.Has(c.sides.at(2*pool)) || tokens.Has(c.sides.at(2*pool+1))
+			return found.Has(pool) || tokens.Has(c.sides.At(2*pool)) || tokens.Has(c.sides.At(2*pool+1))
 		})
 		return
 	}
 
 	for _, side := range sides {
-		if tokens.Has(c.sides.at(side)) {
+		if tokens.Has(c.sides.At(side)) {
 			found.Set(side / 2)
 		}
 	}
 
 	f.require(found)
-}
-
-// lowerText returns a text as searches compare it.
-func lowerText(search string) (text []byte) {
-	for _, r := range search {
-		text = appendLower(text, r)
-	}
-	return text
-}
-
-// inEveryID reports whether every id contains a text.
-func inEveryID(text []byte) bool {
-	return string(text) == "0" || string(text) == "x" || string(text) == "0x"
 }
 
 // fewPools: up to 1/fewPools of all pools are looked up. With more, testing each

@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"tidemark/rankings/block"
+	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 )
 
@@ -50,8 +51,8 @@ func PoolsOfToken(st *market.State, token uint32) (t TokenPools) {
 // Equal ones stand by address.
 func (f *columnBuilder) fillTokens() {
 	f.tokenPools = make([]TokenPools, f.st.Tokens.Len())
-	for side := range f.sides.len() {
-		f.tokenPools[f.sides.at(side)].add(f.tvl[side/2])
+	for side := range f.sides.Len() {
+		f.tokenPools[f.sides.At(side)].add(f.tvl[side/2])
 	}
 	f.pause()
 
@@ -59,9 +60,9 @@ func (f *columnBuilder) fillTokens() {
 	for place, token := range f.tokens {
 		keys[place], places[place] = descending(f.tokenPools[token].TVLUsd), uint32(place)
 	}
-	s := sorter{pause: f.pause}
+	s := index.Sorter{Pause: f.pause}
 	f.tokensByTVL = make([]uint32, 0, len(places))
-	for _, word := range s.sortPlaces(keys, places) {
+	for _, word := range s.SortPlaces(keys, places) {
 		f.tokensByTVL = append(f.tokensByTVL, f.tokens[uint32(word)])
 	}
 }
@@ -144,8 +145,8 @@ func leastRun(runs []tokenRun, n uint64) (least *tokenRun, at uint64) {
 // matchTokens returns the tokens whose symbol or address contains a text, in order.
 func (v *View) matchTokens(search string) []uint32 {
 	c := v.columns
-	text := lowerText(search)
-	if len(text) == 0 || inEveryID(text) {
+	text := index.LowerText(search)
+	if len(text) == 0 || index.InEveryID(text) {
 		return c.tokensByTVL
 	}
 
@@ -161,18 +162,18 @@ func (v *View) matchTokens(search string) []uint32 {
 
 // findTokens returns the tokens whose symbol or address contains a lower-cased text.
 func (c *columns) findTokens(st *market.State, text []byte) *block.Bitmap {
-	found := c.symbols.findText(text)
+	found := c.symbols.FindText(text)
 	switch {
-	case !inSomeHex(string(text)):
+	case !index.InSomeHex(string(text)):
 	case len(text) == 1:
-		digit := uint16(1) << letter(text[0])
-		for token := range c.tokenGrams.rows {
-			if c.tokenGrams.digits[token]&digit != 0 {
+		digit := index.Digit(text[0])
+		for token := range c.tokenGrams.Rows {
+			if c.tokenGrams.Digits[token]&digit != 0 {
 				found.Set(token)
 			}
 		}
 	default:
-		c.tokenGrams.findText(text, addresses(st), found.Set)
+		c.tokenGrams.FindText(text, addresses(st), found.Set)
 	}
 
 	found.Seal()

@@ -22,7 +22,7 @@ var floors = [][]string{
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
 	{"rankings/market", "storage/accounts", "edge/ui", "bench/process", "bench/mutants"},
-	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "storage/accountstore", "actors/feed", "actors/feed/endpoint", "actors/cluster/natstest", "bench/load", "bench/balancer"},
+	{"rankings/index", "rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "storage/accountstore", "actors/feed", "actors/feed/endpoint", "actors/cluster/natstest", "bench/load", "bench/balancer"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
@@ -50,7 +50,7 @@ var strangers = map[string]string{"actors": "edge", "edge": "actors"}
 
 // pure packages compute. Time reaches them as an argument, not from a clock.
 var pure = []string{
-	"rankings", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
+	"rankings", "rankings/index", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
 	"rankings/value", "rankings/chart", "rankings/script", "rankings/field", "edge/query", "edge/render", "storage/accounts",
 	"bench/report",
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"unicode/utf8"
 
-	"tidemark/rankings"
 	"tidemark/rankings/texts"
 )
 
@@ -45,7 +44,7 @@ func text(dst []byte, t texts.Text, limit int) []byte {
 
 	dst = append(dst, '"')
 	for _, r := range s {
-		if rankings.IsHidden(r) {
+		if texts.IsHidden(r) {
 			continue
 		}
 		if limit--; limit < 0 {

@@ -1,4 +1,4 @@
-package rankings
+package index
 
 import (
 	"math/bits"
@@ -7,10 +7,10 @@ import (
 	"tidemark/rankings/block"
 )
 
-// postings lists the rows of every group; a group is a pool, an owner or a
+// Postings lists the rows of every group; a group is a pool, an owner or a
 // token. Rows below covered are in lists that were built by a counting sort.
 // The few rows that were added or changed their group since then are in recent.
-type postings struct {
+type Postings struct {
 	starts  []uint32 // where each group starts in rows, and the end
 	rows    []uint32
 	covered uint32   // rows below were sorted
@@ -22,18 +22,18 @@ type postings struct {
 // milliseconds.
 const postingsSlack = 4096
 
-// extend returns the postings of col, given p, the postings of the column before it. A column
+// Extend returns the Postings of col, given p, the Postings of the column before it. A column
 // has the group of each row.
-func (p *postings) extend(col *steady[uint32], groups uint32, pause func()) postings {
-	n := col.len()
+func (p *Postings) Extend(col *Column[uint32], groups uint32, pause func()) Postings {
+	n := col.Len()
 	if n < p.covered || p.starts == nil {
 		return newPostings(col, groups, pause)
 	}
 
 	// A row that was recent once stays so: the lists have it in an older group.
 	unsorted, _ := slices.BinarySearch(p.recent, p.covered)
-	sorted, _ := slices.BinarySearch(col.changed, p.covered)
-	recent := mergeRows(p.recent[:unsorted], col.changed[:sorted])
+	sorted, _ := slices.BinarySearch(col.Changed, p.covered)
+	recent := mergeRows(p.recent[:unsorted], col.Changed[:sorted])
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
@@ -42,7 +42,7 @@ func (p *postings) extend(col *steady[uint32], groups uint32, pause func()) post
 		recent = append(recent, i)
 	}
 
-	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
+	return Postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
 }
 
 // mergeRows returns the rows of two lists, which ascend, each once.
@@ -53,13 +53,13 @@ func mergeRows(a, b []uint32) []uint32 {
 }
 
 // newPostings sorts the rows by group.
-func newPostings(col *steady[uint32], groups uint32, pause func()) postings {
+func newPostings(col *Column[uint32], groups uint32, pause func()) Postings {
 	// Group g is counted at g+2 and filled at g+1, so that its start is at g in
 	// the end.
 	starts := make([]uint32, groups+2)
-	inStrides(int(col.len()), pause, func(from, to int) {
+	InStrides(int(col.Len()), pause, func(from, to int) {
 		for i := from; i < to; i++ {
-			starts[col.at(uint32(i))+2]++
+			starts[col.At(uint32(i))+2]++
 		}
 	})
 
@@ -67,20 +67,20 @@ func newPostings(col *steady[uint32], groups uint32, pause func()) postings {
 		starts[g+2] += starts[g+1]
 	}
 
-	rows := make([]uint32, col.len())
-	inStrides(len(rows), pause, func(from, to int) {
+	rows := make([]uint32, col.Len())
+	InStrides(len(rows), pause, func(from, to int) {
 		for i := from; i < to; i++ {
-			g := col.at(uint32(i))
+			g := col.At(uint32(i))
 			rows[starts[g+1]] = uint32(i)
 			starts[g+1]++
 		}
 	})
-	return postings{starts: starts[:groups+1], rows: rows, covered: col.len()}
+	return Postings{starts: starts[:groups+1], rows: rows, covered: col.Len()}
 }
 
-// candidates returns rows that include all those of the group, each once. The
+// Candidates returns rows that include all those of the group, each once. The
 // caller must not change them.
-func (p *postings) candidates(group uint32) []uint32 {
+func (p *Postings) Candidates(group uint32) []uint32 {
 	if len(p.recent) == 0 {
 		return p.builtRows(group)
 	}
@@ -88,7 +88,7 @@ func (p *postings) candidates(group uint32) []uint32 {
 }
 
 // builtRows returns the rows that were in the group when the lists were built.
-func (p *postings) builtRows(group uint32) []uint32 {
+func (p *Postings) builtRows(group uint32) []uint32 {
 	if int(group)+1 >= len(p.starts) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (p *postings) builtRows(group uint32) []uint32 {
 }
 
 // appendBuilt appends the built rows of the group that are not recent.
-func (p *postings) appendBuilt(among []uint32, group uint32) []uint32 {
+func (p *Postings) appendBuilt(among []uint32, group uint32) []uint32 {
 	for _, row := range p.builtRows(group) {
 		if _, also := slices.BinarySearch(p.recent, row); !also {
 			among = append(among, row)
@@ -105,25 +105,25 @@ func (p *postings) appendBuilt(among []uint32, group uint32) []uint32 {
 	return among
 }
 
-// rowsOf returns the rows of a group in ascending order. col has the group of each
+// RowsOf returns the rows of a group in ascending order. col has the group of each
 // row.
-func (p *postings) rowsOf(col *steady[uint32], group uint32) groupRows {
-	return groupRows{col: col, group: group, built: p.builtRows(group), recent: p.recent}
+func (p *Postings) RowsOf(col *Column[uint32], group uint32) GroupRows {
+	return GroupRows{col: col, group: group, built: p.builtRows(group), recent: p.recent}
 }
 
-// groupRows iterates over the rows of a group.
-type groupRows struct {
-	col           *steady[uint32]
+// GroupRows iterates over the rows of a group.
+type GroupRows struct {
+	col           *Column[uint32]
 	group         uint32
 	built, recent []uint32 // not read yet; both include rows of other groups
 }
 
-// left returns up to how many rows there are still.
-func (g *groupRows) left() int { return len(g.built) + len(g.recent) }
+// Left returns up to how many rows there are still.
+func (g *GroupRows) Left() int { return len(g.built) + len(g.recent) }
 
-// next returns the next row.
-func (g *groupRows) next() (row uint32, ok bool) {
-	for g.left() > 0 {
+// Next returns the next row.
+func (g *GroupRows) Next() (row uint32, ok bool) {
+	for g.Left() > 0 {
 		switch {
 		case len(g.recent) == 0 || len(g.built) > 0 && g.built[0] < g.recent[0]:
 			row, g.built = g.built[0], g.built[1:]
@@ -135,16 +135,16 @@ func (g *groupRows) next() (row uint32, ok bool) {
 			row, g.recent = g.recent[0], g.recent[1:]
 		}
 
-		if g.col.at(row) == g.group {
+		if g.col.At(row) == g.group {
 			return row, true
 		}
 	}
 	return 0, false
 }
 
-// candidatesOfGroups returns rows that include all those of the groups, each
+// CandidatesOf returns rows that include all those of the groups, each
 // once; few is false if they are more than most.
-func (p *postings) candidatesOfGroups(groups *block.Bitmap, most int) (among []uint32, few bool) {
+func (p *Postings) CandidatesOf(groups *block.Bitmap, most int) (among []uint32, few bool) {
 	n := len(p.recent)
 	words := groups.Words()
 	for w, word := range words {

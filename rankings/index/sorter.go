@@ -1,4 +1,4 @@
-package rankings
+package index
 
 import (
 	"math"
@@ -6,18 +6,19 @@ import (
 	"slices"
 )
 
-// sorter sorts places by key, equal keys by place. It packs the most significant
+// Sorter sorts places by key, equal keys by place. It packs the most significant
 // 32 bits in which the keys differ and the place into one word and radix-sorts
 // the words, so a pass moves eight bytes a row. Rows whose 32 bits are equal are
 // then sorted by the whole key. For USD and percentages those are values within
 // a millionth of each other.
 //
 // Cost: about 20 ns a row at a million rows.
-type sorter struct {
-	words, spare []uint64
-	starts       [digits][1 << digitBits]uint32 // by digit and value: how many words, then where they go
-	pause        func()
-	looked       int // words that sortTies has looked at
+type Sorter struct {
+	Words  []uint64 // also room for who sorts otherwise
+	spare  []uint64
+	starts [digits][1 << digitBits]uint32 // by digit and value: how many words, then where they go
+	Pause  func()
+	looked int // words that sortTies has looked at
 }
 
 const (
@@ -30,12 +31,12 @@ const (
 	strideTies = 1 << 10
 )
 
-// sortPlaces sorts places, which must ascend, by keys. It returns words with
+// SortPlaces sorts places, which must ascend, by keys. It returns words with
 // the places in their lower halves. The result is valid until the next call.
-func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
+func (s *Sorter) SortPlaces(keys []uint64, places []uint32) []uint64 {
 	least, greatest, last := uint64(math.MaxUint64), uint64(0), uint64(0)
 	rises, falls := false, false
-	inStrides(len(places), s.pause, func(from, to int) {
+	InStrides(len(places), s.Pause, func(from, to int) {
 		for i, place := range places[from:to] {
 			key := keys[place]
 			least, greatest = min(least, key), max(greatest, key)
@@ -44,18 +45,18 @@ func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 		}
 	})
 
-	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
-	s.pause()
+	s.Words = slices.Grow(s.Words[:0], len(places))[:len(places)]
+	s.Pause()
 	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
 	if !rises && falls {
 		s.reverseRuns(keys, places)
-		return s.words
+		return s.Words
 	}
 
 	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.starts = [digits][1 << digitBits]uint32{}
-	inStrides(len(places), s.pause, func(from, to int) {
-		words := s.words[from:to]
+	InStrides(len(places), s.Pause, func(from, to int) {
+		words := s.Words[from:to]
 		for i, place := range places[from:to] {
 			key := (keys[place] - least) >> shift
 			words[i] = key<<32 | uint64(place)
@@ -65,7 +66,7 @@ func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 		}
 	})
 	if !falls {
-		return s.words
+		return s.Words
 	}
 
 	for d := range digits {
@@ -74,12 +75,12 @@ func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 	if shift > 0 { // the words do not have all bits of the keys
 		s.sortTies(keys)
 	}
-	return s.words
+	return s.Words
 }
 
 // reverseRuns fills words with places whose keys never rise, which ages of open positions
 // are: the runs of equal keys in the reverse order.
-func (s *sorter) reverseRuns(keys []uint64, places []uint32) {
+func (s *Sorter) reverseRuns(keys []uint64, places []uint32) {
 	to := 0
 	for end := len(places); end > 0; {
 		from := end - 1
@@ -88,8 +89,8 @@ func (s *sorter) reverseRuns(keys []uint64, places []uint32) {
 		}
 
 		for _, place := range places[from:end] {
-			if s.words[to] = uint64(place); to%strideRows == 0 {
-				s.pause()
+			if s.Words[to] = uint64(place); to%StrideRows == 0 {
+				s.Pause()
 			}
 			to++
 		}
@@ -98,38 +99,38 @@ func (s *sorter) reverseRuns(keys []uint64, places []uint32) {
 }
 
 // sortByDigit sorts the words by one digit of their keys; the sort is stable.
-func (s *sorter) sortByDigit(d int) {
+func (s *Sorter) sortByDigit(d int) {
 	starts, sum := &s.starts[d], uint32(0)
 	for digit, n := range starts {
-		if int(n) == len(s.words) {
+		if int(n) == len(s.Words) {
 			return // all words have the same digit
 		}
 		starts[digit], sum = sum, sum+n
 	}
 
 	shift := 32 + d*digitBits
-	inStrides(len(s.words), s.pause, func(from, to int) {
+	InStrides(len(s.Words), s.Pause, func(from, to int) {
 		spare := s.spare
-		for _, w := range s.words[from:to] {
+		for _, w := range s.Words[from:to] {
 			at := &starts[w>>shift&digitMask]
 			spare[*at] = w
 			*at++
 		}
 	})
-	s.words, s.spare = s.spare, s.words
+	s.Words, s.spare = s.spare, s.Words
 }
 
 // sortTies sorts each run of words that have the same upper half by their keys.
-func (s *sorter) sortTies(keys []uint64) {
+func (s *Sorter) sortTies(keys []uint64) {
 	s.looked = 0
-	for i := 0; i < len(s.words); {
+	for i := 0; i < len(s.Words); {
 		end, sorted := i+1, true
-		for ; end < len(s.words) && s.words[end]>>32 == s.words[i]>>32; end++ {
+		for ; end < len(s.Words) && s.Words[end]>>32 == s.Words[i]>>32; end++ {
 			s.countTie()
-			sorted = sorted && keys[uint32(s.words[end-1])] <= keys[uint32(s.words[end])]
+			sorted = sorted && keys[uint32(s.Words[end-1])] <= keys[uint32(s.Words[end])]
 		}
 		if !sorted {
-			s.sortTie(s.words[i:end], keys)
+			s.sortTie(s.Words[i:end], keys)
 		}
 
 		s.countTie()
@@ -138,14 +139,14 @@ func (s *sorter) sortTies(keys []uint64) {
 }
 
 // countTie pauses at every strideTies-th word.
-func (s *sorter) countTie() {
+func (s *Sorter) countTie() {
 	if s.looked++; s.looked%strideTies == 0 {
-		s.pause()
+		s.Pause()
 	}
 }
 
 // sortTie sorts one such run.
-func (s *sorter) sortTie(run, keys []uint64) {
+func (s *Sorter) sortTie(run, keys []uint64) {
 	slices.SortStableFunc(run, func(a, b uint64) int {
 		s.countTie()
 		x, y := keys[uint32(a)], keys[uint32(b)]

@@ -1,4 +1,4 @@
-package rankings
+package index
 
 import (
 	"math/rand/v2"
@@ -9,20 +9,20 @@ import (
 )
 
 // newSteady returns a column with these rows, which follows an empty one.
-func newSteady(rows []uint32) *steady[uint32] { return nextSteady(new(steady[uint32]), rows) }
+func newSteady(rows []uint32) *Column[uint32] { return nextSteady(new(Column[uint32]), rows) }
 
 // nextSteady returns a column with these rows, which follows another one.
-func nextSteady(prev *steady[uint32], rows []uint32) *steady[uint32] {
-	s := continueSteady(prev, uint32(len(rows)))
+func nextSteady(prev *Column[uint32], rows []uint32) *Column[uint32] {
+	s := Continue(prev, uint32(len(rows)))
 	for row, x := range rows {
-		s.set(uint32(row), x)
+		s.Set(uint32(row), x)
 	}
 	return &s
 }
 
-func steadyValues(s *steady[uint32]) (rows []uint32) {
-	for first := uint32(0); first < s.len(); first += market.ChunkLen {
-		rows = append(rows, s.chunk(first, min(first+market.ChunkLen, s.len()))...)
+func steadyValues(s *Column[uint32]) (rows []uint32) {
+	for first := uint32(0); first < s.Len(); first += market.ChunkLen {
+		rows = append(rows, s.Chunk(first, min(first+market.ChunkLen, s.Len()))...)
 	}
 	return rows
 }
@@ -32,17 +32,17 @@ func steadyValues(s *steady[uint32]) (rows []uint32) {
 func TestSteadyKeepsRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	type generation struct {
-		column *steady[uint32]
+		column *Column[uint32]
 		want   []uint32
 	}
-	all := []generation{{new(steady[uint32]), nil}}
+	all := []generation{{new(Column[uint32]), nil}}
 
 	for range 200 {
 		from := &all[len(all)-1]
 		if r.IntN(8) == 0 {
 			from = &all[r.IntN(len(all))]
 		}
-		n := max(0, len(from.want)+r.IntN(3*steadyRows)-steadyRows)
+		n := max(0, len(from.want)+r.IntN(3*BlockRows)-BlockRows)
 		next, changed := make([]uint32, n), []uint32(nil)
 		copy(next, from.want)
 		for row := range next {
@@ -55,10 +55,10 @@ func TestSteadyKeepsRows(t *testing.T) {
 		}
 
 		s := nextSteady(from.column, next)
-		if !slices.Equal(s.changed, changed) {
-			t.Fatalf("generation %d changed the rows %d; want %d", len(all), s.changed, changed)
+		if !slices.Equal(s.Changed, changed) {
+			t.Fatalf("generation %d changed the rows %d; want %d", len(all), s.Changed, changed)
 		}
-		s.seal()
+		s.Seal()
 		all = append(all, generation{s, next})
 	}
 
@@ -67,7 +67,7 @@ func TestSteadyKeepsRows(t *testing.T) {
 			t.Fatalf("generation %d has %d; want %d", i, got, g.want)
 		}
 		for row, want := range g.want {
-			if got := g.column.at(uint32(row)); got != want {
+			if got := g.column.At(uint32(row)); got != want {
 				t.Fatalf("generation %d has %d in row %d; want %d", i, got, row, want)
 			}
 		}
@@ -76,13 +76,13 @@ func TestSteadyKeepsRows(t *testing.T) {
 
 // Generations share the blocks in which no row changes, and copy the others once.
 func TestSteadySharesBlocks(t *testing.T) {
-	one := newSteady(make([]uint32, 3*steadyRows-1))
-	next := continueSteady(one, 3*steadyRows)
-	next.set(0, 0)
-	next.set(steadyRows, 5)
+	one := newSteady(make([]uint32, 3*BlockRows-1))
+	next := Continue(one, 3*BlockRows)
+	next.Set(0, 0)
+	next.Set(BlockRows, 5)
 	copied := next.blocks[1]
-	next.set(steadyRows+1, 6)
-	next.set(3*steadyRows-1, 7)
+	next.Set(BlockRows+1, 6)
+	next.Set(3*BlockRows-1, 7)
 
 	for i, same := range []bool{true, false, false} {
 		if got := next.blocks[i] == one.blocks[i]; got != same {

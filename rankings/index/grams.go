@@ -1,4 +1,4 @@
-package rankings
+package index
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// grams is a trigram index: it finds the rows of a table by a substring of an
+// Grams is a trigram index: it finds the rows of a table by a substring of an
 // address or a pool id in hex. For every three consecutive characters it lists
 // the rows that contain them:
 //
@@ -22,10 +22,10 @@ import (
 // characters is looked up in up to 18 lists and one of three in one list. For a
 // longer text the rows in both of its two shortest lists are tested. Nearly
 // every row has any one digit, so those are kept as a set for each row instead.
-type grams struct {
-	rows   uint32     // number of rows in the index
+type Grams struct {
+	Rows   uint32     // number of rows in the index
 	lists  []gramList // by gram
-	digits []uint16   // by row: the set of its hex digits
+	Digits []uint16   // by row: the set of its hex digits
 }
 
 // gramList is the rows of one gram, all of them below next.
@@ -45,27 +45,27 @@ const (
 	strideLists = 64
 )
 
-// extend returns the index of the first n rows, given g. same reports whether
+// Extend returns the index of the first n rows, given g. same reports whether
 // the rows of g are unchanged; if so, the new index shares the lists of g that
 // did not grow. g itself stays valid.
-func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause func()) grams {
-	if same && n == g.rows && g.lists != nil {
+func (g *Grams) Extend(n uint32, same bool, id func(row uint32) []byte, pause func()) Grams {
+	if same && n == g.Rows && g.lists != nil {
 		return *g
 	}
 
 	// A copy of the lists, which share their gaps with g until they grow.
-	next := grams{rows: n, lists: make([]gramList, allGrams), digits: make([]uint16, n)}
+	next := Grams{Rows: n, lists: make([]gramList, allGrams), Digits: make([]uint16, n)}
 	from := uint32(0)
-	if same && n > g.rows && g.lists != nil {
-		from = g.rows
+	if same && n > g.Rows && g.lists != nil {
+		from = g.Rows
 		copy(next.lists, g.lists)
-		copy(next.digits, g.digits)
+		copy(next.Digits, g.Digits)
 	}
 
 	var own [allGrams]bool // lists that do not share their capacity with g
 	var room [maxHexText]byte
 	for row := from; row < n; row++ {
-		next.digits[row] = digitsOf(id(row))
+		next.Digits[row] = digitsOf(id(row))
 		for gram := range gramsOf(append(appendText(room[:0], id(row)), '$')) {
 			l := &next.lists[gram]
 			if l.next == row+1 {
@@ -90,7 +90,7 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 
 // pack moves the gaps of all lists into one allocation, which has no spare capacity and
 // which the garbage collector passes at once.
-func (g *grams) pack(pause func()) {
+func (g *Grams) pack(pause func()) {
 	total := 0
 	for i := range g.lists {
 		total += len(g.lists[i].gaps)
@@ -135,6 +135,9 @@ func digitsOf(id []byte) (set uint16) {
 	return set
 }
 
+// Digit returns the set of one hex digit.
+func Digit(c byte) uint16 { return 1 << letter(c) }
+
 // letter returns the number of a character of a gram.
 func letter(c byte) int {
 	switch {
@@ -148,9 +151,9 @@ func letter(c byte) int {
 	return int(c-'a') + 10
 }
 
-// findText calls found for every row whose id contains text, which must have at
-// least two characters and pass inSomeHex. A row may be found more than once.
-func (g *grams) findText(text []byte, id func(row uint32) []byte, found func(row uint32)) {
+// FindText calls found for every row whose id contains text, which must have at
+// least two characters and pass InSomeHex. A row may be found more than once.
+func (g *Grams) FindText(text []byte, id func(row uint32) []byte, found func(row uint32)) {
 	if len(text) == 2 {
 		first := (letter(text[0])*letters + letter(text[1])) * letters
 		for i := range g.lists[first : first+letters] {
@@ -198,9 +201,9 @@ func (l *gramList) each(f func(row uint32)) {
 	}
 }
 
-// inSomeHex reports whether text can occur in an id: hex digits, with a 0x, or
+// InSomeHex reports whether text can occur in an id: hex digits, with a 0x, or
 // the x of one, at most at the start.
-func inSomeHex(text string) bool {
+func InSomeHex(text string) bool {
 	digits, _ := strings.CutPrefix(text, "0x")
 	if len(digits) == len(text) {
 		digits, _ = strings.CutPrefix(text, "x")
@@ -212,4 +215,9 @@ func inSomeHex(text string) bool {
 func inHex(id, text []byte) bool {
 	var room [maxHexText]byte
 	return bytes.Contains(appendText(room[:0], id), text)
+}
+
+// InEveryID reports whether every id contains a text.
+func InEveryID(text []byte) bool {
+	return string(text) == "0" || string(text) == "x" || string(text) == "0x"
 }

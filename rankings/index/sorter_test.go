@@ -1,4 +1,4 @@
-package rankings
+package index
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 // reverse order, with and without ties, and within a few bits or all of them.
 func TestSortPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 11))
-	s := sorter{pause: func() {}}
+	s := Sorter{Pause: func() {}}
 	f := func(name string, n int, key func(i int) uint64) {
 		t.Helper()
 		keys := make([]uint64, n)
@@ -25,7 +25,7 @@ func TestSortPlaces(t *testing.T) {
 		want := slices.Clone(places)
 		slices.SortStableFunc(want, func(a, b uint32) int { return cmp.Compare(keys[a], keys[b]) })
 
-		words := s.sortPlaces(keys, places)
+		words := s.SortPlaces(keys, places)
 		for i, w := range words {
 			if uint32(w) != want[i] {
 				t.Fatalf("%s, %d rows: place %d is at rank %d; want %d", name, n, uint32(w), i, want[i])

@@ -1,12 +1,9 @@
-package rankings
+package index
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
-
-	"tidemark/rankings/market"
-	"tidemark/rankings/texts"
 )
 
 // TestGrams grows, changes and shrinks a table of ids, and compares what is found
@@ -15,7 +12,7 @@ func TestGrams(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var ids [][]byte
 	id := func(row uint32) []byte { return ids[row] }
-	var g grams
+	var g Grams
 
 	for round := range 40 {
 		same := true
@@ -31,10 +28,10 @@ func TestGrams(t *testing.T) {
 		}
 
 		before := g
-		g = g.extend(uint32(len(ids)), same, id, func() {})
+		g = g.Extend(uint32(len(ids)), same, id, func() {})
 		checkGrams(t, r, &g, ids)
 		if same && before.lists != nil {
-			checkGrams(t, r, &before, ids[:before.rows]) // its shared lists did not change
+			checkGrams(t, r, &before, ids[:before.Rows]) // its shared lists did not change
 		}
 	}
 }
@@ -43,17 +40,17 @@ func TestGrams(t *testing.T) {
 // lists too.
 func TestGramsPause(t *testing.T) {
 	pauses := 0
-	f := func(g *grams, n uint32, want int) grams {
+	f := func(g *Grams, n uint32, want int) Grams {
 		t.Helper()
 		pauses = 0
-		next := g.extend(n, true, func(uint32) []byte { return make([]byte, 20) }, func() { pauses++ })
+		next := g.Extend(n, true, func(uint32) []byte { return make([]byte, 20) }, func() { pauses++ })
 		if pauses != want {
-			t.Errorf("from %d to %d rows there are %d pauses; want %d", g.rows, n, pauses, want)
+			t.Errorf("from %d to %d rows there are %d pauses; want %d", g.Rows, n, pauses, want)
 		}
 		return next
 	}
 
-	g := f(new(grams), 640, 10+(allGrams+strideLists-1)/strideLists)
+	g := f(new(Grams), 640, 10+(allGrams+strideLists-1)/strideLists)
 	f(&g, 640, 0)
 	f(&g, 1280, 10)
 }
@@ -67,7 +64,7 @@ func randomID(r *rand.Rand) []byte {
 	return b
 }
 
-func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
+func checkGrams(t *testing.T, r *rand.Rand, g *Grams, ids [][]byte) {
 	t.Helper()
 	for range 20 {
 		text := appendText(nil, randomID(r))
@@ -79,7 +76,7 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 		text = text[from : from+2+r.IntN(len(text)-from-1)]
 		found := map[uint32]bool{}
 		id := func(row uint32) []byte { return ids[row] }
-		g.findText(text, id, func(row uint32) { found[row] = true })
+		g.FindText(text, id, func(row uint32) { found[row] = true })
 		for row := range ids {
 			want := bytes.Contains(appendText(nil, ids[row]), text)
 			if found[uint32(row)] != want {
@@ -87,7 +84,7 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 			}
 			for digit := range 16 {
 				has := bytes.IndexByte(appendText(nil, ids[row]), "0123456789abcdef"[digit]) >= 0
-				if g.digits[row]>>digit&1 != 0 != has {
+				if g.Digits[row]>>digit&1 != 0 != has {
 					t.Fatalf("digit %x of %x: want %v", digit, ids[row], has)
 				}
 			}
@@ -117,21 +114,4 @@ func TestSearchLower(t *testing.T) {
 	f("U\u200bS\u202eD\ufeffC", "usdc", true)
 	f("USDC", "US\u200bDC", false)
 	f("ΑΣ", "σ", true)
-}
-
-// Two tokens have the same symbol if neither has one or both have the same text.
-func TestSameSymbol(t *testing.T) {
-	token := func(symbol string) *market.Token { return &market.Token{Symbol: texts.New(symbol)} }
-	f := func(a, b *market.Token, want bool) {
-		t.Helper()
-		if sameSymbol(a, b) != want || sameSymbol(b, a) != want {
-			t.Errorf("%v and %v: want them to be the same: %t", a.Symbol, b.Symbol, want)
-		}
-	}
-
-	f(new(market.Token), new(market.Token), true)
-	f(new(market.Token), token("ETH"), false)
-	f(new(market.Token), token(""), false)
-	f(token("ETH"), token("ETH"), true)
-	f(token("ETH"), token("eth"), false)
 }
