@@ -175,7 +175,7 @@ func (f *changeFinder) comparePosition(i uint32) {
 	case (was == nil || was.IsOpen()) && !is.IsOpen():
 		f.tell(Closed, was, is)
 	default:
-		if !sameHistory(was, is) {
+		if !sameHistory(was, is) || !f.sameNames(was, is) {
 			f.tell(Changed, was, is)
 		}
 		if is.IsOpen() && f.was.columns.inRange.Has(i) != f.is.columns.inRange.Has(i) {
@@ -203,6 +203,14 @@ func sameHistory(a, b *market.Position) bool {
 		a.Deposited0 == b.Deposited0 && a.Deposited1 == b.Deposited1 &&
 		a.Withdrawn0 == b.Withdrawn0 && a.Withdrawn1 == b.Withdrawn1 &&
 		a.Collected0 == b.Collected0 && a.Collected1 == b.Collected1 && a.GasWei == b.GasWei
+}
+
+// sameNames reports whether the owner and the pool of a position that both views have are the
+// same. Those that a reorg put in the place of others have their numbers.
+func (f *changeFinder) sameNames(was, is *market.Position) bool {
+	before, now := f.was.State, f.is.State
+	return *before.Owners.At(was.Owner) == *now.Owners.At(is.Owner) &&
+		before.Pools.At(was.Pool).ID == now.Pools.At(is.Pool).ID
 }
 
 // tellRange adds that row i, which both views have, entered or left its range.

@@ -55,7 +55,8 @@ func naiveChanges(was, is *market.State) (lines []string) {
 		case !b.IsOpen() && (wasOpen || a == nil):
 			add(id, rankings.Closed, a, b)
 		default:
-			if fmt.Sprint(*a) != fmt.Sprint(*b) { // unknown floats print alike
+			if fmt.Sprint(*a) != fmt.Sprint(*b) || // unknown floats print alike
+				*was.Owners.At(a.Owner) != *is.Owners.At(b.Owner) {
 				add(id, rankings.Changed, a, b)
 			}
 			if b.IsOpen() && inRange(was, a) != inRange(is, b) {
@@ -187,6 +188,13 @@ func TestSmallChanges(t *testing.T) {
 	f(1, func(p *market.Position) { add(&p.Collected1) })
 	f(1, func(p *market.Position) { p.GasWei.Lo++ })
 	f(0, func(p *market.Position) { p.CloseNativeUsd++ })
+
+	// A reorganisation gives the number of an owner or a pool to another one.
+	w.owners.Append(market.Address{7})
+	w.addPool()
+	f(1, func(p *market.Position) { p.Owner, p.Pool = w.owners.Len()-1, w.pools.Len()-1 })
+	f(1, func(p *market.Position) { w.owners.Mut(p.Owner)[1]++ })
+	f(1, func(p *market.Position) { w.pools.Mut(p.Pool).ID[0] ^= 1 })
 }
 
 // TestChangesKeepNoView checks that changes, which the log has for minutes, do not keep

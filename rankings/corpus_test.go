@@ -218,7 +218,13 @@ func (w *world) change() {
 			w.close(i)
 		}
 		w.positions.Truncate(n - 5)
-		w.fill(w.owners.Mut(w.Uint32N(w.owners.Len()))[:])
+		owner := w.Uint32N(w.owners.Len())
+		w.fill(w.owners.Mut(owner)[:])
+		for i := range w.positions.Len() { // the ledger takes back the rows that name it
+			if w.positions.At(i).Owner == owner {
+				w.positions.Mut(i)
+			}
+		}
 	}
 
 	for range 1 + w.IntN(8) {
