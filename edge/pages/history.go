@@ -98,13 +98,15 @@ func historyLength(v *rankings.View, i uint32) string {
 }
 
 // historyKey identifies a history by its length, its tokens' decimals, which may have been
-// unknown, its last entry and whether its pool is quarantined. A later generation finds a
-// kept history as long as it has not grown, and never one from before a reorganisation.
+// unknown, its last entry, whether its pool is quarantined, and the blocks of the view. A later
+// generation finds a kept history as long as it has not grown, and never one from before a
+// reorganisation, after which the same transactions may be in other blocks.
 func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	it := p.transactions(v.State, i, storage.NewestFirst)
 	defer it.Close()
 
 	key := []byte(historyLength(v, i))
+	key = append(strconv.AppendUint(key, p.unbroken(v), 10), ' ')
 	pool := v.State.Pools.At(v.State.Positions.At(i).Pool)
 	for _, d := range render.DecimalsOf(v.State, pool) {
 		key = append(strconv.AppendInt(key, int64(d), 10), ' ')
@@ -117,6 +119,15 @@ func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 		key = append(key, " quarantined"...)
 	}
 	return string(key), it.Err()
+}
+
+// unbroken is the same number for all views of a chain between which no block was replaced.
+func (p *Pages) unbroken(v *rankings.View) uint64 {
+	c, ok := p.cfg.Board.Load().Chain(v.State.Chain)
+	if !ok {
+		return 0
+	}
+	return min(c.Unbroken, v.Generation)
 }
 
 // transactions iterates over the transactions of position i up to the block of a

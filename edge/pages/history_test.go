@@ -22,7 +22,7 @@ import (
 // a token have become known.
 func TestHistoryKey(t *testing.T) {
 	store := newStore(t)
-	p := &Pages{cfg: &Config{Store: store}}
+	p := &Pages{cfg: &Config{Store: store, Board: new(rankings.Board)}}
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m := script.New()
 	token := func(name, decimals string) {
@@ -404,7 +404,7 @@ func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
 func TestHistoryLength(t *testing.T) {
 	store := newStore(t)
 	st := played(t, store, "pool P A B 3000 60", "mint 1 a P min max 1e18", "mint 2 b P min max 1e18", "add 2 5")
-	p, v := &Pages{cfg: &Config{Store: store}, histories: newHistories()}, &rankings.View{State: st}
+	p, v := &Pages{cfg: &Config{Store: store, Board: new(rankings.Board)}, histories: newHistories()}, &rankings.View{State: st}
 	if p.histories.mayHave(historyLength(v, 0)) {
 		t.Error("a history is loading before any was begun")
 	}
@@ -415,5 +415,41 @@ func TestHistoryLength(t *testing.T) {
 	}
 	if p.histories.mayHave(historyLength(v, 0)) || !p.histories.mayHave(historyLength(v, 1)) {
 		t.Errorf("%q begins with %q and not with %q", key, historyLength(v, 0), historyLength(v, 1))
+	}
+}
+
+// TestHistoryOfReplacedBlocks checks that a history is not found again after a reorganisation,
+// also where the same transactions are in other blocks since.
+func TestHistoryOfReplacedBlocks(t *testing.T) {
+	store := newStore(t)
+	st := longLived(t, store, 10)
+	board := new(rankings.Board)
+	p := &Pages{cfg: &Config{Store: store, Board: board}}
+	key := func(generation uint64, changes *rankings.Changes) string {
+		t.Helper()
+		v := &rankings.View{State: st, Generation: generation, Changes: changes}
+		board.Publish(v)
+		found, err := p.historyKey(v, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+
+	first := key(4, nil)
+	if next := key(5, &rankings.Changes{Since: 4}); next != first {
+		t.Errorf("a generation that goes on from the one before makes %q of %q", next, first)
+	}
+	replaced := key(6, &rankings.Changes{Since: 5, Reverted: true})
+	if replaced == first {
+		t.Errorf("the key is %q before and after a reorganisation", first)
+	}
+	if next := key(7, &rankings.Changes{Since: 6}); next != replaced {
+		t.Errorf("a generation that goes on from the reorganisation makes %q of %q", next, replaced)
+	}
+
+	// A request that began before the reorganisation still has the view of then.
+	if old, err := p.historyKey(&rankings.View{State: st, Generation: 5}, 0); err != nil || old == replaced {
+		t.Errorf("the key of a view from before is %q, %v; that after is %q", old, err, replaced)
 	}
 }
