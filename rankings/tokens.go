@@ -47,8 +47,9 @@ func PoolsOfToken(st *market.State, token uint32) (t TokenPools) {
 	return t
 }
 
-// fillTokens adds up the pools of every token, and sorts the tokens by their TVL.
-// Equal ones stand by address.
+// fillTokens adds up the pools of every token, and sorts those that have any by their TVL.
+// Equal ones stand by address. A token without a pool was in one that a reorganisation took
+// back: the ledger keeps what is known of it.
 func (f *columnBuilder) fillTokens() {
 	f.tokenPools = make([]TokenPools, f.st.Tokens.Len())
 	for side := range f.sides.Len() {
@@ -63,7 +64,9 @@ func (f *columnBuilder) fillTokens() {
 	s := index.Sorter{Pause: f.pause}
 	f.tokensByTVL = make([]uint32, 0, len(places))
 	for _, word := range s.SortPlaces(keys, places) {
-		f.tokensByTVL = append(f.tokensByTVL, f.tokens[uint32(word)])
+		if token := f.tokens[uint32(word)]; f.tokenPools[token].Pools > 0 {
+			f.tokensByTVL = append(f.tokensByTVL, token)
+		}
 	}
 }
 

@@ -67,10 +67,11 @@ type rankedToken struct {
 func sortedTokens(views []*rankings.View, search string) (all []rankedToken) {
 	for _, v := range views {
 		for i := range v.State.Tokens.Len() {
-			token := v.State.Tokens.At(i)
+			token, pools := v.State.Tokens.At(i), rankings.PoolsOfToken(v.State, i)
 			symbol := strings.ToLower(token.Symbol.String())
-			if strings.Contains(symbol, search) || strings.Contains(token.Address.String(), search) {
-				all = append(all, rankedToken{v, i, rankings.PoolsOfToken(v.State, i)})
+			found := strings.Contains(symbol, search) || strings.Contains(token.Address.String(), search)
+			if found && pools.Pools > 0 {
+				all = append(all, rankedToken{v, i, pools})
 			}
 		}
 	}

@@ -61,24 +61,32 @@ func (p *Pages) answerToken(q *Question) (Reply, *render.Error) {
 	v := sc.views[0]
 	token, ok := v.Token(*q.Token)
 	if !ok {
-		return Reply{}, render.AbsentToken(formatGenerations(v), v.State.Chain)
+		return Reply{}, absentToken(v)
 	}
 	text := q.Token.AppendHex(append(append(q.text[:0], q.Route.Path()...), ' '))
 	key := sc.appendKey(text[len(text):], text)
 	page, ok := p.cache.get(key)
 	if !ok {
+		pools := rankings.PoolsOfToken(v.State, token)
+		if pools.Pools == 0 { // a reorganisation took them back
+			return Reply{}, absentToken(v)
+		}
 		page = &Page{
-			Body: p.renderToken(v, token), Generations: formatGenerations(v), key: string(key),
+			Body: p.renderToken(v, token, pools), Generations: formatGenerations(v), key: string(key),
 		}
 		p.cache.put(page)
 	}
 	return Reply{Page: page, AsOf: v.Confirmed()}, nil
 }
 
-func (p *Pages) renderToken(v *rankings.View, token uint32) []byte {
+func absentToken(v *rankings.View) *render.Error {
+	return render.AbsentToken(formatGenerations(v), v.State.Chain)
+}
+
+func (p *Pages) renderToken(v *rankings.View, token uint32, pools rankings.TokenPools) []byte {
 	params, answers := p.pricesOf(v)
 	e := value.ExplainToken(v.State, params, answers, token)
-	return render.AppendToken(nil, v.State, &e, rankings.PoolsOfToken(v.State, token))
+	return render.AppendToken(nil, v.State, &e, pools)
 }
 
 // pricesOf returns the thresholds and the feed's answers that the prices of a view
