@@ -107,10 +107,11 @@ func (l *loaded) placeOf(name string) string {
 }
 
 // placeInTable begins a message on a key of a table, such as ("chains", 1, "rpc"): the
-// line of the key, else that of the table.
+// line of the key, else that of the innermost table around it.
 func (l *loaded) placeInTable(list string, id any, key string) string {
 	table := l.tables[fmt.Sprint(list, " ", id)]
-	return cmp.Or(l.placeOf(table+"."+key), l.placeOf(table))
+	below, _, _ := strings.Cut(key, ".") // endpoints[0] of endpoints[0].url
+	return cmp.Or(l.placeOf(table+"."+key), l.placeOf(table+"."+below), l.placeOf(table))
 }
 
 func (l *loaded) readFile(path string) {

@@ -70,6 +70,8 @@ func TestEndpointsRefused(t *testing.T) {
 	f("rpc = [\"http://x\"]\n[[chains.endpoints]]\nurl = \"http://x\"", "give one of them")
 	f("[[chains.endpoints]]\nname = \"a\"\nurl = \"http://x\"\n[[chains.endpoints]]\nname = \"a\"\nurl = \"http://y\"",
 		`endpoint 2: the name "a" is that of endpoint 1 too`)
+	f("[[chains.endpoints]]\nurl = \"http://x\"\n[[chains.endpoints]]\nname = \"b\"",
+		"tidemark.toml:5: chain 1, endpoint 2: url is not") // not given: the line of its table
 	f(`decimals = ["0x12=6"]`, `chain 1: decimals has "0x12=6"; allowed is "0x…=N"`)
 	f(`decimals = ["0xdac17f958d2ee523a2206206994597c13d831ec7=99"]`, "a number from 0 to 36")
 }
