@@ -165,6 +165,8 @@ func TestConfigRefuses(t *testing.T) {
 	f("listen = \"127.0.0.1:8081\"", `tidemark.toml:1: ops-listen is "127.0.0.1:8081", as listen is`)
 	f("listen = 5", "tidemark.toml:1: listen is 5; allowed is text")
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
+	f("\n\"limits.pin\" = \"5s\"", "tidemark.toml:2: unknown key \"limits.pin\"; known are data, listen")
+	f("[limits]\n\"pin.x\" = 5", "tidemark.toml:2: unknown key limits.\"pin.x\"; known are freshness")
 	f("[limits]\nfresh = \"1s\"", "tidemark.toml:2: unknown key limits.fresh; known are freshness, total-cap")
 	f("[limits]\nfreshness = \"soon\"", `tidemark.toml:2: limits.freshness is "soon"; allowed is a duration`)
 	f("[limits]\nfreshness = \"-1s\"", `tidemark.toml:2: limits.freshness is "-1s"; allowed is a duration`)

@@ -96,6 +96,10 @@ func (f *tomlFile) readRoot(tree map[string]any) {
 func (f *tomlFile) readTable(prefix string, table map[string]any, settings []setting) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		name := prefix + key
+		if strings.Contains(key, ".") { // in quotes: one key, and not one of a table below
+			f.refuse(name, "unknown key %s%q; known are %s", prefix, key, listSiblings(settings, prefix))
+			continue
+		}
 		if hasPrefix(settings, name+".") {
 			below, ok := table[key].(map[string]any)
 			if !ok {
