@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/BurntSushi/toml"
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors/feed/archive"
@@ -592,6 +593,25 @@ func TestConfigPrintIsConfig(t *testing.T) {
 	if strip(printed.String()) != strip(twice.String()) {
 		t.Errorf("printed\n%s\nis read as\n%s", printed.String(), twice.String())
 	}
+}
+
+// Of every text that a setting can have, what is printed is TOML 1.0, and read as the same.
+func TestPrintedText(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := quoteText(text); got != want {
+			t.Errorf("%q is printed as %s; want %s", text, got, want)
+		}
+		var read struct{ Text string }
+		if _, err := toml.Decode("text = "+want, &read); err != nil || read.Text != text {
+			t.Errorf("%s is read as %q, %v; want %q", want, read.Text, err, text)
+		}
+	}
+
+	f("", `""`)
+	f(`a "b" \c`, `"a \"b\" \\c"`)
+	f("\x01\a\v\x7f\n", `"\u0001\u0007\u000b\u007f\u000a"`)
+	f("é…\u200b\U000e0001😀", `"é…\u200b\U000e0001😀"`)
 }
 
 // TestOriginsInTables checks that chains and plans say what each of their keys comes from.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"tidemark/rankings/market"
 )
@@ -319,16 +320,16 @@ func (s setting) plain() any {
 func (s setting) text() string {
 	switch v := s.value.Interface().(type) {
 	case string:
-		return strconv.Quote(v)
+		return quoteText(v)
 	case time.Duration:
-		return strconv.Quote(v.String())
+		return quoteText(v.String())
 	case time.Time:
 		if v.IsZero() {
 			return `""`
 		}
 		return v.Format(time.RFC3339)
 	case market.Address:
-		return strconv.Quote(v.String())
+		return quoteText(v.String())
 
 	case []string, []market.Address:
 		var parts []string
@@ -341,4 +342,23 @@ func (s setting) text() string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// quoteText quotes a text as TOML 1.0 does, which lacks some escapes of Go, such as \x01.
+func quoteText(text string) string {
+	quoted := []byte{'"'}
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			quoted = append(quoted, '\\', byte(r))
+		case strconv.IsPrint(r):
+			quoted = utf8.AppendRune(quoted, r)
+		case r <= math.MaxUint16:
+			quoted = fmt.Appendf(quoted, `\u%04x`, r)
+		default:
+			quoted = fmt.Appendf(quoted, `\U%08x`, r)
+		}
+	}
+
+	return string(append(quoted, '"'))
 }
