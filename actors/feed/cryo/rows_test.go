@@ -672,6 +672,34 @@ func TestFilesThatOverlap(t *testing.T) {
 	}
 }
 
+// Times of blocks do not fall, within a span and from one to the next; they may stay.
+func TestTimesThatFall(t *testing.T) {
+	x, dir := split(t)
+	f := func(block uint32, time uint32, want string) {
+		t.Helper()
+		was := x.heads[block-100].Time
+		x.heads[block-100].Time = time
+		writeRows(t, dir, ".ndjson", nil, "ethereum__blocks__00000100_to_00000198", x.heads[:99])
+		writeRows(t, dir, ".ndjson", nil, "ethereum__blocks__00000199_to_00000200", x.heads[99:101])
+		x.heads[block-100].Time = was
+
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Each(t.Context(), func(*market.Span) error { return nil })
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("block %d with the time %d: %v; want %q", block, time, err, want)
+		}
+	}
+
+	const start = 1_700_000_000
+	f(198, start+105, "")
+	f(198, start+104, "blocks: block 198 has the time 1700000104; block 105, which is before it, has 1700000105")
+	f(200, start+198, "blocks: block 200 has the time 1700000198; block 199, which is before it, has 1700000199")
+	f(199, start+1000, "blocks: block 200 has the time 1700000200; block 199, which is before it, has 1700001000")
+}
+
 // A log whose bytes cannot be read is told with its block.
 func TestUnreadableLog(t *testing.T) {
 	f := func(field, want string) {

@@ -265,11 +265,17 @@ func (s *Source) giveSpan(list []rawLog, to uint64, do func(*market.Span) error)
 		From: s.end.Number + 1, To: to, Parent: s.end.Hash, Hash: h.hash, Time: h.time,
 		Strict: true, Final: to+undoDepth <= s.last,
 	}
+	before := s.end // the last block whose time is known
 	for i := range list {
 		l := &list[i]
 		b := len(span.Blocks) - 1
 		if b < 0 || span.Blocks[b].Number != l.block {
-			span.Blocks = append(span.Blocks, market.Block{Number: l.block, Time: s.headers.byNumber[l.block].time})
+			at := market.Head{Number: l.block, Time: s.headers.byNumber[l.block].time}
+			if err := checkTime(before, at); err != nil {
+				return err
+			}
+			span.Blocks = append(span.Blocks, market.Block{Number: at.Number, Time: at.Time})
+			before = at
 			b++
 		}
 		if err := s.addLog(&span.Blocks[b], l); err != nil {
@@ -280,8 +286,20 @@ func (s *Source) giveSpan(list []rawLog, to uint64, do func(*market.Span) error)
 		}
 	}
 
+	if err := checkTime(before, span.Head()); err != nil {
+		return err
+	}
 	s.end = span.Head()
 	return do(&span)
+}
+
+// checkTime returns an error when a block is older than one before it.
+func checkTime(before, at market.Head) error {
+	if at.Time < before.Time {
+		return fmt.Errorf("blocks: block %d has the time %d; block %d, which is before it, has %d",
+			at.Number, at.Time, before.Number, before.Time)
+	}
+	return nil
 }
 
 func (s *Source) addLog(b *market.Block, l *rawLog) error {
