@@ -224,9 +224,8 @@ func (h *headerCheck) tell() error {
 func (l *loaded) importCryo(
 	ctx context.Context, dir string, chain *ChainConfig, a *archive.Archive, headers *headerCheck,
 ) error {
-	if st := a.Status(); st.Segments > 0 {
-		return fmt.Errorf("the archive has blocks %d to %d already; move %s away first",
-			st.Base.Number+1, st.Head.Number, archivePath(l.Data, chain.ID))
+	if err := a.EnsureEmpty(); err != nil {
+		return err
 	}
 	decimals, err := chain.decimals()
 	if err != nil {

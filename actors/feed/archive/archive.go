@@ -263,6 +263,9 @@ func (a *Archive) Status() Status {
 	if a.active != nil && a.active == a.segments[len(a.segments)-1] {
 		st.Head = a.tip()
 	}
+	if st.Head.Number <= st.Base.Number { // a segment with no block, after a kill or a reorganisation
+		st.Base, st.Head = market.Head{}, market.Head{}
+	}
 	st.Spans += uint64(a.pending.head.spans)
 	st.Events += uint64(a.pending.head.events)
 	st.Finalized = max(st.Finalized, a.pending.finalized)

@@ -104,11 +104,23 @@ func (a *Archive) Import(ctx context.Context, path string, check func(market.Hea
 	return a.Status(), nil
 }
 
-// takeSpans appends every span of a file.
-func (a *Archive) takeSpans(ctx context.Context, s *segment, check func(market.Head) error) (err error) {
-	if st := a.Status(); st.Segments > 0 {
+// EnsureEmpty returns an error when the archive has blocks. It removes segments without any.
+func (a *Archive) EnsureEmpty() error {
+	st := a.Status()
+	switch {
+	case st.Head.Number > 0:
 		return fmt.Errorf("the archive has blocks %d to %d already; move %s away first",
 			st.Base.Number+1, st.Head.Number, a.cfg.Dir)
+	case st.Segments > 0:
+		return a.Drop()
+	}
+	return nil
+}
+
+// takeSpans appends every span of a file.
+func (a *Archive) takeSpans(ctx context.Context, s *segment, check func(market.Head) error) (err error) {
+	if err := a.EnsureEmpty(); err != nil {
+		return err
 	}
 	r, err := a.readSegment(s, s.base)
 	if err != nil {

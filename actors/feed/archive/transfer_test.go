@@ -110,6 +110,46 @@ func TestImportIsSettled(t *testing.T) {
 	}
 }
 
+// A segment that a kill left without a block, or from which the chain took every block back, is
+// no archive: it is not whole, says that it has no block, and a file can be imported there.
+func TestSegmentWithoutBlocks(t *testing.T) {
+	_, path, exported, err := exported(t, 700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(base uint64, takenBack bool) {
+		t.Helper()
+		dir := t.TempDir()
+		a := openAt(t, dir)
+		spans := line(base+1, base+3)
+		err := a.create(market.Head{Number: base})
+		if takenBack {
+			appendAll(t, a, spans)
+			err = errors.Join(err, a.Revert(base+3, market.Head{Number: base}))
+		}
+		if err := errors.Join(err, a.Close()); err != nil {
+			t.Fatal(err)
+		}
+
+		a = openAt(t, dir)
+		defer a.Close()
+		if st := a.Status(); st.Head.Number != 0 || st.Base.Number != 0 || st.Whole(base+1) || st.Segments != 1 {
+			t.Errorf("after block %d, taken back %t: %+v; want no block in one segment", base, takenBack, st)
+		}
+		if st, err := a.Import(t.Context(), path, nil); err != nil || !sameStatus(st, exported) {
+			t.Errorf("after block %d, taken back %t: imported %+v, %v; want %+v", base, takenBack, st, err, exported)
+		}
+		_, err = a.Import(t.Context(), path, nil)
+		if err == nil || !strings.Contains(err.Error(), "has blocks 100 to 444 already") {
+			t.Errorf("imported again: %v", err)
+		}
+	}
+
+	f(99, false)
+	f(99, true)
+	f(5000, false)
+}
+
 // An export that cannot be says why, and leaves no file.
 func TestExportFails(t *testing.T) {
 	f := func(a *Archive, path, want string) {
