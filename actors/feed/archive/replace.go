@@ -103,7 +103,8 @@ func (a *Archive) endWithin(s *segment, block uint64) (market.Head, error) {
 // keepAbove writes the spans of a segment above a span into a segment of their own. It
 // reports whether they may be of the span's branch; if not it keeps none of them.
 func (a *Archive) keepAbove(s *segment, span *market.Span) (same bool, err error) {
-	r, err := a.readSegment(s, span.Head())
+	// Without the span's hash: to be of another branch is no damage.
+	r, err := a.readSegment(s, market.Head{Number: span.To})
 	if err != nil {
 		return false, err
 	}

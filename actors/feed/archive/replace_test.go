@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -65,6 +66,28 @@ func TestRevertOfReplacement(t *testing.T) {
 		t.Errorf("%d segments, %v are missing", st.Segments, st.Holes)
 	}
 	hold(t, a, spans[:15]).Close()
+}
+
+// Of another branch is what follows the replaced block within its segment. That is no damage, and
+// the segments after it are of that branch too.
+func TestReplaceByAnotherBranch(t *testing.T) {
+	spans := newMaker(9, 100).spans(90)
+	a := openSized(t, t.TempDir(), 8_000)
+	defer a.Close()
+	appendAll(t, a, spans)
+	var log strings.Builder
+	a.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+
+	i := slices.IndexFunc(spans, func(s market.Span) bool { return s.From == a.segments[1].base.Number+1 }) + 1
+	other := spans[i]
+	other.Hash[5] ^= 7
+	appendAll(t, a, []market.Span{other})
+	if log.Len() > 0 {
+		t.Errorf("it logs %s", &log)
+	}
+	if st := a.Status(); st.Head != other.Head() || len(st.Holes) > 0 {
+		t.Errorf("it ends with block %d, and lacks %v; want it to end with %d", st.Head.Number, st.Holes, other.To)
+	}
 }
 
 // A span of which a part was superseded cannot be given any more: its blocks are missing, and are
