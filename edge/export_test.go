@@ -17,6 +17,7 @@ import (
 
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
+	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
@@ -490,6 +491,38 @@ func TestExportsOfAccounts(t *testing.T) {
 	f(3, accounts.RoutePositionExport, 200)
 	opened.Close()
 	f(2, accounts.RoutePositionExport, 200)
+}
+
+// TestRefusedExportKeepsPin checks that an export of other generations, which is refused while
+// an account has one under way, leaves the account's pin as it was.
+func TestRefusedExportKeepsPin(t *testing.T) {
+	n := newNode(t)
+	g := n.begin(small(1))
+	next := func() query.Generation {
+		for range 5 {
+			g.advance()
+		}
+		g.publish()
+		return query.Generation{Chain: 1, Number: n.view(1).Generation}
+	}
+	first := next()
+	s := walkable(t, n, func(l *pages.Limits) { l.Pins = 2 })
+	export := func(account uint64, named query.Generation, code int) *pages.Export {
+		t.Helper()
+		q := &pages.Question{Route: accounts.RoutePositionExport, Account: account}
+		q.Cut.Named = []query.Generation{named}
+		e, err := s.server.pages.OpenExport(q, nil)
+		if got := errCode(err); got != code {
+			t.Fatalf("account %d, generation %d: got %d, %v; want %d", account, named.Number, got, err, code)
+		}
+		return e
+	}
+
+	opened := export(2, first, 200)
+	export(2, next(), 503)
+	opened.Close()
+	export(3, next(), 200).Close() // in the place of the cut that is nobody's pin
+	export(2, first, 200).Close()
 }
 
 func errCode(err *render.Error) int {

@@ -89,6 +89,7 @@ func (p *Pages) OpenExport(q *Question, fields *render.Fields) (*Export, *render
 	if !own.Cut.IsSet() {
 		own.Cut.Pin = true
 	}
+	before := p.pins.pinOf(own.Account)
 	sc, err := p.listScope(&own)
 	if err != nil {
 		return nil, err
@@ -104,6 +105,7 @@ func (p *Pages) OpenExport(q *Question, fields *render.Fields) (*Export, *render
 		err = p.exports.begin(own.Account, sc.cut)
 	}
 	if err != nil {
+		p.pins.giveBack(own.Account, before)
 		p.release(&sc)
 		return nil, err
 	}

@@ -142,6 +142,24 @@ func (p *pins) assign(c *cut, account uint64) bool {
 	return true
 }
 
+// pinOf returns the cut that is the pin of an account; nil: it has none.
+func (p *pins) pinOf(account uint64) *cut {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byAccount[account]
+}
+
+// giveBack makes a cut, if it is still kept, the pin of an account again, whose question
+// for another one was refused.
+func (p *pins) giveBack(account uint64, before *cut) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	isNew := slices.Contains(p.cuts, before) && p.assign(before, account)
+	if isNew && p.shared != nil {
+		p.shared.tell(before, time.Now(), account)
+	}
+}
+
 // endAnswer ends an answer from a cut.
 func (p *pins) endAnswer(c *cut) {
 	p.mu.Lock()
