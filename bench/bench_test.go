@@ -311,6 +311,14 @@ func TestThresholds(t *testing.T) {
 	f("p50>20ms", true)
 	f("requests<1/s", true)
 
+	// Nor is anything known of a run without load.
+	run.Scenarios = []report.Scenario{{Name: "restart", Values: []report.Value{{Name: "first page", Value: 1}}}}
+	f("p99>20ms", true)
+	f("failed>0", true)
+	if err := Passed(run, nil); err != nil {
+		t.Errorf("without thresholds: %v", err)
+	}
+
 	bad("p99>20")
 	bad("p99=20ms")
 	bad("p98>20ms")

@@ -55,14 +55,21 @@ func ParseThreshold(text string) (t Threshold, err error) {
 	return t, fmt.Errorf("bad threshold %q; it is one of %s, or with <", text, strings.Join(known, ", "))
 }
 
-// Passed returns an error that names scenario, metric and bound of every failed threshold.
+// Passed returns an error that names scenario, metric and bound of every failed threshold. A run
+// in which no scenario asks anything passes none.
 func Passed(run *report.Run, thresholds []Threshold) error {
 	var errs []error
 	for _, t := range thresholds {
+		asked := false
 		for i := range run.Scenarios {
 			if s := &run.Scenarios[i]; s.Asked() {
+				asked = true
 				errs = append(errs, t.check(s))
 			}
+		}
+
+		if !asked {
+			errs = append(errs, fmt.Errorf("%s is not known: no scenario of the run asked anything", t.name))
 		}
 	}
 	return errors.Join(errs...)
