@@ -311,6 +311,24 @@ func TestThresholds(t *testing.T) {
 	f("p50>20ms", true)
 	f("requests<1/s", true)
 
+	// What was due and never sent is later than any answer.
+	sent := func(good, unsent uint64) {
+		run.Scenarios[0] = report.Scenario{Name: "rate-900", Node: measure,
+			Answers: report.Answers{Unsent: unsent, Statuses: map[int]uint64{200: good, 429: 5000}}}
+	}
+	sent(999, 1)
+	f("p50>0.4ms", true) // the next that is known is p99
+	f("p99>21.9ms", true)
+	f("p99>22ms", false)
+	sent(900, 100)
+	f("p99>1000ms", true)
+	f("p99<20ms", true)
+	f("p50>21ms", false)
+	sent(400, 600)
+	f("p50>1000ms", true)
+	sent(0, 600)
+	f("p50>1000ms", true)
+
 	// Nor is anything known of a run without load.
 	run.Scenarios = []report.Scenario{{Name: "restart", Values: []report.Value{{Name: "first page", Value: 1}}}}
 	f("p99>20ms", true)

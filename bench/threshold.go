@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,10 +27,10 @@ const milliseconds = "ms"
 
 // thresholdMetrics are what a threshold can be about.
 var thresholdMetrics = []thresholdMetric{
-	{"p50", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(50) }},
-	{"p90", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(90) }},
-	{"p99", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(99) }},
-	{"p99.9", milliseconds, func(s *report.Scenario) float64 { return s.Node.At(99.9) }},
+	{"p50", milliseconds, func(s *report.Scenario) float64 { return latencyAt(s, 50) }},
+	{"p90", milliseconds, func(s *report.Scenario) float64 { return latencyAt(s, 90) }},
+	{"p99", milliseconds, func(s *report.Scenario) float64 { return latencyAt(s, 99) }},
+	{"p99.9", milliseconds, func(s *report.Scenario) float64 { return latencyAt(s, 99.9) }},
 	{"requests", "/s", func(s *report.Scenario) float64 { return s.Node.PerSecond }},
 	{"failed", "", func(s *report.Scenario) float64 { return float64(s.Bad()) }},
 	{"refused", "%", func(s *report.Scenario) float64 {
@@ -79,6 +80,8 @@ func (t Threshold) check(s *report.Scenario) error {
 	switch x := t.of(s); {
 	case t.unit == milliseconds && s.Node.At(100) == 0:
 		return fmt.Errorf("scenario %s: %s is not known: there was no good answer", s.Name, t.name)
+	case t.unit == milliseconds && math.IsInf(x, 1):
+		return fmt.Errorf("scenario %s: %s is not known: %d requests were due and never sent", s.Name, t.name, s.Unsent)
 	case t.above && x > t.bound:
 		return fmt.Errorf("scenario %s: %s is %s; at most %s is allowed", s.Name, t.name, t.spell(x),
 			t.spell(t.bound))
@@ -87,6 +90,27 @@ func (t Threshold) check(s *report.Scenario) error {
 			t.spell(t.bound))
 	}
 	return nil
+}
+
+// latencyAt returns the latency at a percentile, in milliseconds, of all requests that were due.
+// Those that were never sent are later than any other: where they are at the percentile it is
+// infinite.
+func latencyAt(s *report.Scenario, percent float64) float64 {
+	if s.Unsent == 0 {
+		return s.Node.At(percent)
+	}
+	var good float64
+	for status, n := range s.Statuses {
+		if status/100 == 2 {
+			good += float64(n)
+		}
+	}
+
+	ofGood := percent * (good + float64(s.Unsent)) / good
+	if good == 0 || ofGood > 100 {
+		return math.Inf(1)
+	}
+	return s.Node.At(ofGood)
 }
 
 func (t Threshold) spell(x float64) string {
