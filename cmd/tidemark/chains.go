@@ -19,7 +19,7 @@ type ChainsCmd struct {
 	List    ChainsListCmd    `cmd:"" help:"List the chains with status, reason and lag."`
 	Offline ChainsOfflineCmd `cmd:"" help:"Leave a chain out of every answer, also after a restart."`
 	Online  ChainsOnlineCmd  `cmd:"" help:"Serve a chain again."`
-	Rebuild ChainsRebuildCmd `cmd:"" help:"Drop the data of a chain and build it from its archive, without a provider."`
+	Rebuild ChainsRebuildCmd `cmd:"" help:"Build a chain again from its archive; a running node fetches the rest."`
 	Resync  ChainsResyncCmd  `cmd:"" help:"Drop the data and the archive of a chain and index it from its start."`
 }
 
