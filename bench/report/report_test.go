@@ -132,6 +132,28 @@ func TestChangesNeedAnswers(t *testing.T) {
 	f(Scenario{Name: "other", Node: Measure{Requests: 9}}, 0, "no scenario has good answers in both")
 }
 
+// Loads of other connections, or of other lists of paths, are not compared, and both are named.
+func TestUnlikeLoads(t *testing.T) {
+	f := func(old, now Scenario, want string) {
+		t.Helper()
+		was, is := someRun(), someRun()
+		old.Node, now.Node = was.Scenarios[0].Node, was.Scenarios[0].Node
+		was.Scenarios, is.Scenarios = []Scenario{old}, []Scenario{now}
+		changes, err := Changes(was, is)
+		if err != nil || len(changes) != 1 || changes[0].Text() != want || changes[0].Worse != 0 {
+			t.Errorf("%+v, %v; want %s", changes, err, want)
+		}
+	}
+
+	own := Scenario{Name: "own", What: "any of 9 paths", Connections: 8}
+	more, other := own, own
+	more.Connections, other.What = 64, "any of 7 paths"
+	f(own, own, "0 % worse")
+	f(own, more, "not comparable: 8 connections, and 64")
+	f(other, own, "not comparable: any of 7 paths, and any of 9 paths")
+	f(Scenario{Name: "hot", What: "a"}, Scenario{Name: "hot", What: "b", Connections: 8}, "0 % worse")
+}
+
 // A node that runs elsewhere goes on between two runs; a corpus is of one size.
 func TestAlike(t *testing.T) {
 	f := func(genesis string, a, b int64, alike bool) {

@@ -103,11 +103,15 @@ type Change struct {
 	Old, New float64
 	Worse    float64 // by which part; negative is better
 
-	Regression bool // it is worse by more than is wanted
+	Unlike     string // why it says nothing; empty: the loads were alike
+	Regression bool   // it is worse by more than is wanted
 }
 
 // Text is the change in words.
 func (c *Change) Text() string {
+	if c.Unlike != "" {
+		return "not comparable: " + c.Unlike
+	}
 	if math.IsInf(c.Worse, 1) {
 		return "no good answer"
 	}
@@ -130,6 +134,8 @@ func Changes(old, now *Run) (changes []Change, err error) {
 		a := old.Scenario(b.Name)
 		switch {
 		case a == nil:
+		case unlikeLoads(a, b) != "":
+			changes = append(changes, Change{Name: b.Name, Measure: "-", Unlike: unlikeLoads(a, b)})
 		case a.Node.Requests > 0 && b.Node.Requests == 0 && b.Asked():
 			changes = append(changes, Change{Name: b.Name, Measure: "good answers a second",
 				Old: a.Node.PerSecond, Worse: math.Inf(1)})
@@ -146,6 +152,19 @@ func Changes(old, now *Run) (changes []Change, err error) {
 		return nil, errors.New("cannot compare the runs: no scenario has good answers in both")
 	}
 	return changes, nil
+}
+
+// unlikeLoads says how a scenario's load differs from that of an older run, as far as both say it.
+// What a list of paths or a rate asks for is in its description.
+func unlikeLoads(a, b *Scenario) string {
+	own := b.Name == "own" || strings.HasPrefix(b.Name, "rate-")
+	switch {
+	case a.Connections != b.Connections && min(a.Connections, b.Connections) > 0:
+		return fmt.Sprintf("%d connections, and %d", a.Connections, b.Connections)
+	case own && a.What != b.What:
+		return fmt.Sprintf("%s, and %s", a.What, b.What)
+	}
+	return ""
 }
 
 // grown is by which part the sizes of a node that runs elsewhere may differ between two runs:
