@@ -1,8 +1,8 @@
 // The columns of the rankings.
-import { compact, duration, integer, percent, price, short, sign, usd } from "./format.js";
+import { compact, duration, fee, integer, percent, price, short, sign, usd } from "./format.js";
 import { CAPPED, STILL_COUNTING, UNREALIZABLE, whyUnknown } from "./reasons.js";
-import { now } from "./node.js";
-import { Flag, Pair, RangeBar } from "./marks.js";
+import { chainOf, now } from "./node.js";
+import { Flag, nameOf, Pair, RangeBar } from "./marks.js";
 import { ownerHref, poolHref, positionHref } from "./route.js";
 import type { Column, Value } from "./table.js";
 import type { Pool, Position } from "../../client/ts/src/index.js";
@@ -30,17 +30,23 @@ function rate(value: number | null, reason: string | null, signed = true): Value
   };
 }
 
+const pairOf = (p: Position | Pool) =>
+  `${chainOf(p.chainId)?.name ?? `Chain ${p.chainId}`} ${nameOf(p.token0)}/${nameOf(p.token1)} ${fee(p.fee)}`;
+
+const rangeOf = (p: Position) =>
+  p.priceLower === null ? `ticks ${p.tickLower} to ${p.tickUpper}` : `${p.priceLower} to ${p.priceUpper}`;
+
 const whyOf = (p: Position) => (p.metrics.unrealizableLeg ? "unrealizable" : p.pricing.reason);
 
 export const positionColumns: Column<Position>[] = [
   { id: "rank", head: "#", number: true, from: "tablet", value: (p) => ({ text: integer(p.rank), exact: String(p.rank) }) },
-  { id: "pair", head: "Pair", render: (p) => <Pair row={p} href={positionHref(p)} /> },
+  { id: "pair", head: "Pair", exact: pairOf, render: (p) => <Pair row={p} href={positionHref(p)} /> },
   {
     id: "id", head: "Position", number: true, from: "desk", about: "The NFT's id. A second click turns the order round.",
     sorts: [{ name: "nft_id_desc", direction: "descending" }, { name: "nft_id_asc", direction: "ascending" }],
     value: (p) => ({ text: p.positionId, exact: p.positionId }),
   },
-  { id: "range", head: "Range", about: "The price range, and the pool's price in it.", render: (p) => <RangeBar row={p} /> },
+  { id: "range", head: "Range", about: "The price range, and the pool's price in it.", exact: rangeOf, render: (p) => <RangeBar row={p} /> },
   {
     id: "value", head: "Value", number: true, sorts: descending("underlying_value"),
     about: "What the position holds at current prices, without fees.",
@@ -76,7 +82,7 @@ export const positionColumns: Column<Position>[] = [
     value: (p) => ({ text: duration(p.metrics.ageSeconds), exact: `${p.metrics.ageSeconds} s` }),
   },
   {
-    id: "owner", head: "Owner", from: "wide",
+    id: "owner", head: "Owner", from: "wide", exact: (p) => p.owner,
     render: (p) => <a class="hex" href={ownerHref(p.owner)} data-tip={p.owner}>{short(p.owner)}</a>,
   },
 ];
@@ -89,7 +95,7 @@ const counted = (n: number | null): Value => ({
 export const poolColumns: Column<Pool>[] = [
   { id: "rank", head: "#", number: true, from: "tablet", value: (p) => ({ text: integer(p.rank ?? null), exact: String(p.rank) }) },
   {
-    id: "pair", head: "Pool",
+    id: "pair", head: "Pool", exact: pairOf,
     render: (p) => (
       <>
         <Pair row={p} href={poolHref(p)} />

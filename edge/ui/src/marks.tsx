@@ -10,7 +10,7 @@ export function ChainMark({ id }: { id: number }) {
 }
 
 /** A token's symbol is text from the chain: it may be missing, long, or written to deceive. */
-const nameOf = (t: Token) => t.symbol || short(t.address);
+export const nameOf = (t: Token) => t.symbol || short(t.address);
 
 const LONGEST_SYMBOL = 16; // characters, in a line of text
 

@@ -23,6 +23,8 @@ export interface Column<R> {
   from?: "tablet" | "desk" | "wide";
   value?: (row: R) => Value;
   render?: (row: R) => ComponentChildren;
+  /** What is copied of a cell that is drawn. */
+  exact?: (row: R) => string;
 }
 
 interface Props<R> {
@@ -101,7 +103,7 @@ function Head<R>({ column: c, sort, sortHref }: { column: Column<R>; sort: strin
 /** A cell is no component of its own: a hundred rows have more than a thousand. */
 function cell<R>(c: Column<R>, row: R, sorted: boolean) {
   const value = c.value?.(row);
-  if (!value) return <td key={c.id} class={classes(c, sorted)}>{c.render?.(row)}</td>;
+  if (!value) return <td key={c.id} class={classes(c, sorted)} data-exact={c.exact?.(row)}>{c.render?.(row)}</td>;
   const said = [value.exact, value.tip].filter(Boolean).join("\n");
   return (
     <td key={c.id} class={classes(c, sorted, value.className)} data-exact={value.exact ?? ""}>

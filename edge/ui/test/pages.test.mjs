@@ -455,6 +455,16 @@ test("what is copied is exact, and what is shown can be asked for", async () => 
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), exact);
   assert.match(exact, /^-?\$\d+(\.\d+)?$/);
 
+  // So is what is drawn or shortened.
+  const [first] = await rows(page);
+  await page.evaluate(() => getSelection().selectAllChildren(document.querySelector("tr[data-key]")));
+  await page.keyboard.press("Control+c");
+  const cells = (await page.evaluate(() => navigator.clipboard.readText())).split("\t");
+  const p = (await node.get(`/v1/positions/batch?ids=${first}`)).body.positions[0];
+  assert.ok(cells[1].includes(` ${p.token0.symbol}/${p.token1.symbol} `), cells[1]);
+  assert.equal(cells[3], `${p.priceLower} to ${p.priceUpper}`);
+  assert.equal(cells.at(-1), p.owner);
+
   await page.evaluate(() => getSelection().removeAllRanges());
   await page.getByRole("button", { name: "As a request" }).click();
   const curl = await page.locator("#request pre").innerText();
