@@ -20,12 +20,12 @@ function money(value: number | null, reason: string | null, signed = false): Val
   };
 }
 
-function rate(value: number | null, reason: string | null, signed = true): Value {
+function rate(value: number | null, reason: string | null, base: number | null, signed = true): Value {
   const capped = value !== null && Math.abs(value) >= CAP;
   return {
     text: percent(value),
     exact: value === null ? undefined : `${value} %`,
-    tip: value === null ? whyUnknown(reason) : capped ? CAPPED : undefined,
+    tip: value === null ? whyUnknown(reason, base) : capped ? CAPPED : undefined,
     className: value === null ? "unknown" : capped ? "capped" : signed ? sign(value) : "",
   };
 }
@@ -62,7 +62,7 @@ export const positionColumns: Column<Position>[] = [
   },
   {
     id: "roi", head: "ROI", number: true, from: "wide", sorts: descending("roi"), about: "PnL as a share of what was deposited.",
-    value: (p) => rate(p.metrics.roi, whyOf(p)),
+    value: (p) => rate(p.metrics.roi, whyOf(p), p.amounts.deposits.valueUsd),
   },
   {
     id: "fees", head: "Fees due", number: true, from: "wide", about: "Uncollected fees, exact to the smallest unit of each token.",
@@ -70,11 +70,11 @@ export const positionColumns: Column<Position>[] = [
   },
   {
     id: "feeApr", head: "Fee APR", number: true, from: "tablet", sorts: descending("fee_apr"), about: "Fees earned on the deposits, a year.",
-    value: (p) => rate(p.metrics.feeApr, whyOf(p), false),
+    value: (p) => rate(p.metrics.feeApr, whyOf(p), p.amounts.deposits.valueUsd, false),
   },
   {
     id: "apr", head: "APR", number: true, from: "tablet", sorts: descending("apr"), about: "ROI a year.",
-    value: (p) => rate(p.metrics.apr, whyOf(p)),
+    value: (p) => rate(p.metrics.apr, whyOf(p), p.amounts.deposits.valueUsd),
   },
   {
     id: "age", head: "Age", number: true, from: "desk", sorts: [{ name: "age", direction: "ascending" }],
@@ -105,7 +105,10 @@ export const poolColumns: Column<Pool>[] = [
   },
   {
     id: "price", head: "Price", number: true, from: "tablet", about: "The second token for one of the first.",
-    value: (p) => ({ text: price(p.metrics.currentPrice), exact: String(p.metrics.currentPrice ?? "") }),
+    value: (p) => ({
+      text: price(p.metrics.currentPrice), exact: p.metrics.currentPrice === null ? undefined : String(p.metrics.currentPrice),
+      ...(p.metrics.currentPrice === null && { tip: whyUnknown("bad_decimals"), className: "unknown" }),
+    }),
   },
   {
     id: "tvl", head: "TVL", number: true, sorts: descending("tvl"), about: "What the liquidity at the current price amounts to, fees left out.",
@@ -125,7 +128,7 @@ export const poolColumns: Column<Pool>[] = [
   },
   {
     id: "poolApr", head: "Fee APR", number: true, from: "tablet", sorts: descending("fee_apr"), about: "Fees of 24 hours on the TVL, a year.",
-    value: (p) => rate(p.metrics.feeApr, p.pricing.reason, false),
+    value: (p) => rate(p.metrics.feeApr, p.pricing.reason, p.metrics.tvlUsd, false),
   },
   { id: "positions", head: "Open", number: true, from: "desk", about: "Open positions.", value: (p) => counted(p.positionsCount) },
   { id: "holders", head: "Owners", number: true, from: "desk", about: "Distinct owners of open positions.", value: (p) => counted(p.holdersCount) },
@@ -136,16 +139,21 @@ export const poolColumns: Column<Pool>[] = [
   },
 ];
 
+/** Whether a row has a dash in place of a number. Its reason may be about a number that no column has. */
+const hasUnknown = (row: Position | Pool) => ("isActive" in row
+  ? positionColumns.some((c) => c.value?.(row).className === "unknown")
+  : poolColumns.some((c) => c.value?.(row).className === "unknown"));
+
 /** What flags the rows on the page carry, each with what it means. */
 export function Footnotes({ rows }: { rows: (Position | Pool)[] }) {
   const unrealizable = rows.filter((r) => ("isActive" in r ? r.metrics.unrealizableLeg : "unrealizable" in r.pricing)).length;
   const risky = rows.filter((r) => r.token0.risky || r.token1.risky).length;
-  const unknown = rows.filter((r) => r.pricing.reason !== null).length;
+  const unknown = rows.filter(hasUnknown).length;
   if (unrealizable + risky + unknown === 0) return null;
   return (
     <ul class="footnotes">
       {unrealizable > 0 && <li><Flag name="unrealizable" tip={UNREALIZABLE} /> {unrealizable} unrealizable: a leg that could not be sold counts 0.</li>}
-      {unknown > 0 && <li><span class="dash">—</span> {unknown} with an unknown number: no independent price. The reason is on each dash.</li>}
+      {unknown > 0 && <li><span class="dash">—</span> {unknown} with an unknown number. The reason is on each dash.</li>}
       {risky > 0 && <li><Flag name="risky" tip="No corroborated market." /> {risky} with a token that no market corroborates.</li>}
     </ul>
   );

@@ -58,7 +58,7 @@ function Summary({ p }: { p: PoolDetail }) {
       <Figure name="TVL" text={usdFull(m.tvlUsd)} exact={m.tvlUsd} tip={unknown(m.tvlUsd)} under={`tick ${p.currentTick}`} />
       <Figure name="Volume 24 h" text={usdFull(m.volumeUsd24h)} exact={m.volumeUsd24h} tip={unknown(m.volumeUsd24h)} under={<>{usd(m.volumeUsd7d)} in 7 d</>} />
       <Figure name="Fees 24 h" text={usdFull(m.feesUsd24h)} exact={m.feesUsd24h} tip={unknown(m.feesUsd24h)} under={<>{usd(m.feesUsd7d)} in 7 d</>} />
-      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : unknown(m.feeApr)} under={`${compact(m.txCount)} events`} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : m.feeApr === null ? whyUnknown(p.pricing.reason, m.tvlUsd) : undefined} under={`${compact(m.txCount)} events`} />
       <Figure name="Open positions" text={integer(p.positionsCount)} tip={p.positionsCount === null ? STILL_COUNTING : undefined}
         under={<>{integer(p.holdersCount)} owners</>} />
     </Figures>

@@ -56,7 +56,7 @@ function Blank() {
 function Summary({ p }: { p: PositionDetail }) {
   const m = p.metrics;
   const why = m.unrealizableLeg ? "unrealizable" : p.pricing.reason;
-  const unknown = (v: number | null) => (v === null ? whyUnknown(why) : undefined);
+  const unknown = (v: number | null, base?: number | null) => (v === null ? whyUnknown(why, base) : undefined);
   const fees = m.pendingFeesUsd === null || p.amounts.collectedFees.valueUsd === null ? null : m.pendingFeesUsd + p.amounts.collectedFees.valueUsd;
   return (
     <Figures>
@@ -66,7 +66,7 @@ function Summary({ p }: { p: PositionDetail }) {
       <Figure name="PnL against holding" about="Value + fees + withdrawn − deposited − gas, all at the same prices." text={usdFull(m.pnlUsd)} exact={m.pnlUsd}
         tip={unknown(m.pnlUsd)} className={sign(m.pnlUsd)} under={m.roi === null ? UNKNOWN : `${percent(m.roi)} of deposits`} />
       <Figure name="Fees" about="Earned so far: collected and uncollected." text={usdFull(fees)} exact={fees} tip={unknown(fees)} under={<>{usd(m.pendingFeesUsd)} uncollected</>} />
-      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr)} under={<>APR <span class={sign(m.apr)}>{percent(m.apr)}</span></>} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr, p.amounts.deposits.valueUsd)} under={<>APR <span class={sign(m.apr)}>{percent(m.apr)}</span></>} />
       <Figure name="Time in range" about="The share of the time it was open in which its range contained the pool's price." exact={p.timeInRange}
         text={percent(p.timeInRange === null ? null : p.timeInRange * 100)} tip={p.timeInRange === null ? "Not counted for this position." : undefined}
         under={<>of <span data-tip={`${m.ageSeconds} s`}>{duration(m.ageSeconds)}</span>, {m.inRange ? "in" : "out of"} range now</>} />

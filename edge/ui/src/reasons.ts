@@ -19,7 +19,8 @@ export const RISKY = "A token of the pair has no corroborated market.";
 export const CAPPED = "On the cap of ±100,000 %: not a figure to trust.";
 export const STILL_COUNTING = "Not counted yet; it comes with a later generation.";
 
-/** The tip of a number that is null. */
-export function whyUnknown(reason: string | null | undefined): string {
+/** The tip of a number that is null. A share of `base` is null when that is 0, and nothing is unknown then. */
+export function whyUnknown(reason: string | null | undefined, base?: number | null): string {
+  if (base === 0) return "There is none: what it is a share of is $0.";
   return `Unknown, which is not 0. ${(reason && REASONS[reason]) ?? "A price that it needs is not known."}`;
 }
