@@ -29,6 +29,16 @@ export function Figure({ name, about, text, exact, tip, className, under }: {
   );
 }
 
+/** A number that is rounded: exact on hover, or the reason why it is unknown. */
+export function Exact({ text, of, why, className }: { text: string; of: number | string | null; why: string; className?: string }) {
+  return <span class={className} data-tip={of === null ? why : String(of)} tabIndex={of === null ? 0 : undefined}>{text}</span>;
+}
+
+/** A cell of such a number, which is exact in the copy too. */
+export function ExactCell({ className = "", ...number }: Parameters<typeof Exact>[0]) {
+  return <td class={`number ${className}`} data-exact={number.of ?? ""}><Exact {...number} /></td>;
+}
+
 /** One row of buttons for all charts of a page. */
 export function Ranges({ value }: { value: ChartRange }) {
   return (

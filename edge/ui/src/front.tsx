@@ -7,6 +7,7 @@ import { useStore } from "./store.js";
 import { ago, duration, integer, percent, sign, usd } from "./format.js";
 import { ChainMark, Pair, RangeBar } from "./marks.js";
 import { positionHref } from "./route.js";
+import { whyUnknown } from "./reasons.js";
 import { watchTips } from "./tips.js";
 import type { Position } from "../../client/ts/src/index.js";
 
@@ -61,9 +62,9 @@ function Top({ rows }: { rows: Position[] }) {
             <tr key={`${p.chainId}-${p.positionId}`}>
               <td><Pair row={p} href={positionHref(p)} /></td>
               <td class="range-cell"><RangeBar row={p} /></td>
-              <td class="number" data-tip={p.metrics.underlyingValueUsd}>{usd(p.metrics.underlyingValueUsd)}</td>
-              <td class={`number ${sign(p.metrics.pnlUsd)}`} data-tip={p.metrics.pnlUsd}>{usd(p.metrics.pnlUsd)}</td>
-              <td class="number apr" data-tip={p.metrics.feeApr}>{percent(p.metrics.feeApr)}</td>
+              <td class="number" data-tip={p.metrics.underlyingValueUsd ?? whyUnknown(p.pricing.reason)}>{usd(p.metrics.underlyingValueUsd)}</td>
+              <td class={`number ${sign(p.metrics.pnlUsd)}`} data-tip={p.metrics.pnlUsd ?? whyUnknown(p.pricing.reason)}>{usd(p.metrics.pnlUsd)}</td>
+              <td class="number apr" data-tip={p.metrics.feeApr ?? whyUnknown(p.pricing.reason, p.amounts.deposits.valueUsd)}>{percent(p.metrics.feeApr)}</td>
               <td class="number age">{duration(p.metrics.ageSeconds)}</td>
             </tr>
           ))}

@@ -4,6 +4,9 @@ import { useAnswer } from "./answer.js";
 import { chainOf } from "./node.js";
 import { Banners, Failure } from "./states.js";
 import { ListPage } from "./list.js";
+import { ExactCell } from "./figures.js";
+import { NO_SUM } from "./reasons.js";
+import { copyExact } from "./table.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import type { Owner, OwnerSums } from "../../client/ts/src/index.js";
 
@@ -30,7 +33,7 @@ function Totals({ owner }: { owner: Owner | null }) {
   if (owner === null) return <div class="loading" aria-busy="true"><i style={{ width: "640px" }} /></div>;
   const chains = owner.chains.filter((c) => c.openPositions + c.closedPositions > 0);
   return (
-    <table class="plain-table">
+    <table class="plain-table" onCopy={copyExact}>
       <thead>
         <tr>
           <th scope="col">Chain</th><th scope="col" class="number">Open</th><th scope="col" class="number from-tablet">Closed</th><th scope="col" class="number">Value</th>
@@ -51,9 +54,9 @@ function Line({ name, sums }: { name: string; sums: OwnerSums }) {
       <th scope="row">{name}</th>
       <td class="number">{integer(sums.openPositions)}</td>
       <td class="number from-tablet">{integer(sums.closedPositions)}</td>
-      <td class="number">{usdFull(sums.underlyingValueUsd)}</td>
-      <td class="number from-tablet">{usdFull(sums.pendingFeesUsd)}</td>
-      <td class={`number ${sign(sums.pnlUsd)}`}>{usdFull(sums.pnlUsd)}</td>
+      <ExactCell text={usdFull(sums.underlyingValueUsd)} of={sums.underlyingValueUsd} why={NO_SUM} />
+      <ExactCell text={usdFull(sums.pendingFeesUsd)} of={sums.pendingFeesUsd} why={NO_SUM} className="from-tablet" />
+      <ExactCell text={usdFull(sums.pnlUsd)} of={sums.pnlUsd} why={NO_SUM} className={sign(sums.pnlUsd)} />
       <td class="number from-tablet"><span data-tip="Positions of which a number is unknown; the sums leave that number out.">{integer(sums.unknown)}</span></td>
     </tr>
   );

@@ -5,7 +5,7 @@ import { Pair, symbol } from "./marks.js";
 import { Banners, Failure, isRefused, type Flags } from "./states.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { rangeOf, useAnswer } from "./answer.js";
-import { days, Figure, Figures, Ranges, values } from "./figures.js";
+import { days, Exact, Figure, Figures, Ranges, values } from "./figures.js";
 import { Chart } from "./chart.js";
 import { Liquidity } from "./liquidity.js";
 import { ListPage } from "./list.js";
@@ -54,13 +54,14 @@ function Summary({ p }: { p: PoolDetail }) {
   const capped = m.feeApr !== null && Math.abs(m.feeApr) >= 100_000;
   return (
     <Figures>
-      <Figure name="Price" text={price(m.currentPrice)} exact={m.currentPrice} under={`${symbol(p.token1)} per ${symbol(p.token0)}`} />
+      <Figure name="Price" text={price(m.currentPrice)} exact={m.currentPrice} tip={m.currentPrice === null ? whyUnknown("bad_decimals") : undefined}
+        under={`${symbol(p.token1)} per ${symbol(p.token0)}`} />
       <Figure name="TVL" text={usdFull(m.tvlUsd)} exact={m.tvlUsd} tip={unknown(m.tvlUsd)} under={`tick ${p.currentTick}`} />
-      <Figure name="Volume 24 h" text={usdFull(m.volumeUsd24h)} exact={m.volumeUsd24h} tip={unknown(m.volumeUsd24h)} under={<>{usd(m.volumeUsd7d)} in 7 d</>} />
-      <Figure name="Fees 24 h" text={usdFull(m.feesUsd24h)} exact={m.feesUsd24h} tip={unknown(m.feesUsd24h)} under={<>{usd(m.feesUsd7d)} in 7 d</>} />
-      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : m.feeApr === null ? whyUnknown(p.pricing.reason, m.tvlUsd) : undefined} under={`${compact(m.txCount)} events`} />
+      <Figure name="Volume 24 h" text={usdFull(m.volumeUsd24h)} exact={m.volumeUsd24h} tip={unknown(m.volumeUsd24h)} under={<><Exact text={usd(m.volumeUsd7d)} of={m.volumeUsd7d} why={whyUnknown(p.pricing.reason)} /> in 7 d</>} />
+      <Figure name="Fees 24 h" text={usdFull(m.feesUsd24h)} exact={m.feesUsd24h} tip={unknown(m.feesUsd24h)} under={<><Exact text={usd(m.feesUsd7d)} of={m.feesUsd7d} why={whyUnknown(p.pricing.reason)} /> in 7 d</>} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : m.feeApr === null ? whyUnknown(p.pricing.reason, m.tvlUsd) : undefined} under={<><Exact text={compact(m.txCount)} of={m.txCount} why="" /> events</>} />
       <Figure name="Open positions" text={integer(p.positionsCount)} tip={p.positionsCount === null ? STILL_COUNTING : undefined}
-        under={<>{integer(p.holdersCount)} owners</>} />
+        under={<><Exact text={integer(p.holdersCount)} of={p.holdersCount} why={STILL_COUNTING} /> owners</>} />
     </Figures>
   );
 }

@@ -1,12 +1,13 @@
 import { useMemo } from "preact/hooks";
 import { amount, duration, integer, percent, price, priceAt, short, sign, time, usd, usdFull, UNKNOWN } from "./format.js";
-import { NO_DECIMALS, UNREALIZABLE, whyUnknown } from "./reasons.js";
+import { NO_DECIMALS, NO_RECEIPT, UNKNOWN_THEN, UNREALIZABLE, whyUnknown } from "./reasons.js";
 import { Flag, Pair, RangeBar, symbol } from "./marks.js";
 import { ownerHref, poolHref } from "./route.js";
 import { Banners, Failure, isRefused, type Flags } from "./states.js";
 import { AsRequest, RequestButton, type Shown } from "./request.js";
 import { rangeOf, useAnswer } from "./answer.js";
-import { days, Figure, Figures, Ranges, values } from "./figures.js";
+import { days, Exact, ExactCell, Figure, Figures, Ranges, values } from "./figures.js";
+import { copyExact } from "./table.js";
 import { Chart } from "./chart.js";
 import { Liquidity } from "./liquidity.js";
 import { Explain } from "./explain.js";
@@ -56,6 +57,7 @@ function Blank() {
 function Summary({ p }: { p: PositionDetail }) {
   const m = p.metrics;
   const why = m.unrealizableLeg ? "unrealizable" : p.pricing.reason;
+  const deposited = p.amounts.deposits.valueUsd;
   const unknown = (v: number | null, base?: number | null) => (v === null ? whyUnknown(why, base) : undefined);
   const fees = m.pendingFeesUsd === null || p.amounts.collectedFees.valueUsd === null ? null : m.pendingFeesUsd + p.amounts.collectedFees.valueUsd;
   return (
@@ -64,9 +66,10 @@ function Summary({ p }: { p: PositionDetail }) {
         tip={m.unrealizableLeg ? UNREALIZABLE : unknown(m.underlyingValueUsd)}
         under={m.unrealizableLeg ? <><Flag name="unrealizable" tip={UNREALIZABLE} /> a leg counts 0</> : p.isActive ? "open" : "closed"} />
       <Figure name="PnL against holding" about="Value + fees + withdrawn − deposited − gas, all at the same prices." text={usdFull(m.pnlUsd)} exact={m.pnlUsd}
-        tip={unknown(m.pnlUsd)} className={sign(m.pnlUsd)} under={m.roi === null ? UNKNOWN : `${percent(m.roi)} of deposits`} />
-      <Figure name="Fees" about="Earned so far: collected and uncollected." text={usdFull(fees)} exact={fees} tip={unknown(fees)} under={<>{usd(m.pendingFeesUsd)} uncollected</>} />
-      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr, p.amounts.deposits.valueUsd)} under={<>APR <span class={sign(m.apr)}>{percent(m.apr)}</span></>} />
+        tip={unknown(m.pnlUsd)} className={sign(m.pnlUsd)} under={<><Exact text={percent(m.roi)} of={m.roi} why={whyUnknown(why, deposited)} /> of deposits</>} />
+      <Figure name="Fees" about="Earned so far: collected and uncollected." text={usdFull(fees)} exact={fees} tip={unknown(fees)} under={<><Exact text={usd(m.pendingFeesUsd)} of={m.pendingFeesUsd} why={whyUnknown(p.pricing.reason)} /> uncollected</>} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr, deposited)}
+        under={<>APR <Exact text={percent(m.apr)} of={m.apr} why={whyUnknown(why, deposited)} className={sign(m.apr)} /></>} />
       <Figure name="Time in range" about="The share of the time it was open in which its range contained the pool's price." exact={p.timeInRange}
         text={percent(p.timeInRange === null ? null : p.timeInRange * 100)} tip={p.timeInRange === null ? "Not counted for this position." : undefined}
         under={<>of <span data-tip={`${m.ageSeconds} s`}>{duration(m.ageSeconds)}</span>, {m.inRange ? "in" : "out of"} range now</>} />
@@ -79,10 +82,10 @@ function RangeLine({ p }: { p: PositionDetail }) {
   const per = `${symbol(p.token1)} per ${symbol(p.token0)}`;
   return (
     <p class="range-line">
-      <span data-tip={`tick ${p.tickLower}`}>{at(p.tickLower)}</span>
+      <Exact text={at(p.tickLower)} of={p.priceLower} why={whyUnknown("bad_decimals")} />
       <RangeBar row={p} />
-      <span data-tip={`tick ${p.tickUpper}`}>{at(p.tickUpper)}</span>
-      <span class="now">now <b data-tip={`tick ${p.currentTick}`}>{price(p.poolStats.currentPrice)}</b> {per}</span>
+      <Exact text={at(p.tickUpper)} of={p.priceUpper} why={whyUnknown("bad_decimals")} />
+      <span class="now">now <b><Exact text={price(p.poolStats.currentPrice)} of={p.poolStats.currentPrice} why={whyUnknown("bad_decimals")} /></b> {per}</span>
     </p>
   );
 }
@@ -91,8 +94,9 @@ const AMOUNTS = [["current", "Holds"], ["uncollectedFees", "Uncollected fees"], 
 
 function Amounts({ p }: { p: PositionDetail }) {
   const g = p.amounts.gas;
+  const native = chainOf(p.chainId)?.nativeToken.symbol ?? "";
   return (
-    <table class="plain-table">
+    <table class="plain-table" onCopy={copyExact}>
       <thead><tr><th scope="col">Amounts</th><th scope="col" class="number">{symbol(p.token0)}</th><th scope="col" class="number">{symbol(p.token1)}</th><th scope="col" class="number">USD now</th></tr></thead>
       <tbody>
         {AMOUNTS.map(([name, title]) => {
@@ -100,16 +104,16 @@ function Amounts({ p }: { p: PositionDetail }) {
           return (
             <tr key={name}>
               <th scope="row">{title}</th>
-              <td class="number"><span data-tip={a.amount0 ?? NO_DECIMALS}>{amount(a.amount0)}</span></td>
-              <td class="number"><span data-tip={a.amount1 ?? NO_DECIMALS}>{amount(a.amount1)}</span></td>
-              <td class="number"><span data-tip={a.valueUsd === null ? whyUnknown(p.pricing.reason) : String(a.valueUsd)}>{usdFull(a.valueUsd)}</span></td>
+              <ExactCell text={amount(a.amount0)} of={a.amount0} why={NO_DECIMALS} />
+              <ExactCell text={amount(a.amount1)} of={a.amount1} why={NO_DECIMALS} />
+              <ExactCell text={usdFull(a.valueUsd)} of={a.valueUsd} why={whyUnknown(p.pricing.reason)} />
             </tr>
           );
         })}
         <tr>
           <th scope="row">Gas</th>
-          <td class="number" colSpan={2}><span data-tip={g.native ?? "A receipt is missing."}>{amount(g.native)} {chainOf(p.chainId)?.nativeToken.symbol}</span></td>
-          <td class="number">{usdFull(g.valueUsd)}</td>
+          <td class="number" colSpan={2} data-exact={g.native ?? ""}><Exact text={`${amount(g.native)} ${native}`} of={g.native} why={NO_RECEIPT} /></td>
+          <ExactCell text={usdFull(g.valueUsd)} of={g.valueUsd} why={g.native === null ? NO_RECEIPT : whyUnknown(p.pricing.reason)} />
         </tr>
       </tbody>
     </table>
@@ -165,7 +169,7 @@ function Transactions({ p }: { p: PositionDetail }) {
 
 function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: PositionDetail; explorer: string | undefined }) {
   return (
-    <table class="plain-table transactions">
+    <table class="plain-table transactions" onCopy={copyExact}>
       <thead>
         <tr>
           <th scope="col">Time</th><th scope="col">What</th>
@@ -178,17 +182,19 @@ function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: Posit
           <tr key={`${t.txHash}${t.logIndex}`}>
             <td><time dateTime={new Date(t.timestamp * 1000).toISOString()} data-tip={`block ${integer(t.blockNumber)}`}>{time(t.timestamp).replace(/:\d\d UTC/, "")}</time></td>
             <td>{t.type}</td>
-            <td class="number from-tablet"><Paid principal={t.amount0} fees={t.fees0} /></td>
-            <td class="number from-tablet"><Paid principal={t.amount1} fees={t.fees1} /></td>
-            <td class="number"><span data-tip={t.valueUsd === null ? "A price was unknown then." : String(t.valueUsd)}>{usd(t.valueUsd)}</span></td>
-            <td class="number from-tablet"><span data-tip={t.gasNative ?? undefined}>{usd(t.gasUsd)}</span></td>
-            <td>{explorer ? <a class="hex" href={`${explorer}/tx/${t.txHash}`} rel="noreferrer" target="_blank" data-tip={t.txHash}>{short(t.txHash)}</a> : <code>{short(t.txHash)}</code>}</td>
+            <td class="number from-tablet" data-exact={paid(t.amount0, t.fees0)}><Paid principal={t.amount0} fees={t.fees0} /></td>
+            <td class="number from-tablet" data-exact={paid(t.amount1, t.fees1)}><Paid principal={t.amount1} fees={t.fees1} /></td>
+            <ExactCell text={usd(t.valueUsd)} of={t.valueUsd} why={UNKNOWN_THEN} />
+            <ExactCell text={usd(t.gasUsd)} of={t.gasUsd} why={t.gasNative === null ? NO_RECEIPT : UNKNOWN_THEN} className="from-tablet" />
+            <td data-exact={t.txHash}>{explorer ? <a class="hex" href={`${explorer}/tx/${t.txHash}`} rel="noreferrer" target="_blank" data-tip={t.txHash}>{short(t.txHash)}</a> : <code>{short(t.txHash)}</code>}</td>
           </tr>
         ))}
       </tbody>
     </table>
   );
 }
+
+const paid = (principal: string | null, fees: string | null) => (fees === "0" ? principal ?? "" : `${principal ?? ""} + ${fees ?? ""} fees`);
 
 /** An amount, and the fees that the same change paid out. */
 function Paid({ principal, fees }: { principal: string | null; fees: string | null }) {

@@ -15,6 +15,9 @@ export const REASONS: Record<string, string> = {
 export const UNREALIZABLE =
   "A leg could not be sold: the claim exceeds what all markets of the token would pay. It counts 0, which is no loss.";
 export const NO_DECIMALS = "Unknown, which is not 0. The token's contract does not say how many decimals it has.";
+export const NO_RECEIPT = "Unknown, which is not 0. A receipt is missing.";
+export const UNKNOWN_THEN = "Unknown, which is not 0. A price was not known then.";
+export const NO_SUM = "Unknown, which is not 0. No position has a known one.";
 export const RISKY = "A token of the pair has no corroborated market.";
 export const CAPPED = "On the cap of ±100,000 %: not a figure to trust.";
 export const STILL_COUNTING = "Not counted yet; it comes with a later generation.";

@@ -156,7 +156,7 @@ function useMovement(body: { current: HTMLTableSectionElement | null }, rows: un
 const forget = (event: AnimationEvent) => (event.target as Element).classList.remove("changed");
 
 /** What is copied out of a table are its exact values, divided by tabs. */
-function copyExact(event: ClipboardEvent) {
+export function copyExact(event: ClipboardEvent) {
   const selection = getSelection();
   const table = event.currentTarget as HTMLTableElement;
   if (!selection || selection.isCollapsed) return;

@@ -61,3 +61,50 @@ test("a share of nothing is not said to lack a price", async () => {
   assert.equal(tip, "There is none: what it is a share of is $0.");
   await done(page);
 });
+
+const RATES = new Set(["roi", "apr", "feeApr", "feesTvlRatio", "currentPrice", "timeInRange", "priceLower", "priceUpper"]);
+const AMOUNTS = new Set(["amount0", "amount1", "fees0", "fees1", "native", "gasNative"]);
+const COUNTS = new Set(["positionsCount", "holdersCount"]);
+
+/** Everything that may be null, is. */
+function forget(o) {
+  for (const name of Object.keys(o)) {
+    if (typeof o[name] === "object") continue; // a series
+    if (/Usd/.test(name) || RATES.has(name) || AMOUNTS.has(name) || COUNTS.has(name)) o[name] = null;
+  }
+}
+
+/** The rows of dashes that do not say why. */
+const silent = (page) => page.evaluate(() => {
+  const all = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (all.nextNode()) {
+    const at = all.currentNode.parentElement;
+    if (!all.currentNode.data.includes("\u2014") || at.closest(".readout-line, .footnotes, option")) continue;
+    if (!/^[A-Z][a-z ]+.*\.$/.test(at.closest("[data-tip]")?.dataset.tip ?? "")) found.push(at.closest("tr, div, p").textContent);
+  }
+  return found;
+});
+
+test("every dash says why, and every rounded number what it is exactly", async () => {
+  const page = await open(browser, node, "/docs");
+  const place = (kind, row, id) => `/ui/${kind}/${row.chainId}/swapdex-v4/${id}`;
+  const paths = ["/ui/positions", "/ui/pools", place("positions", position, position.positionId), place("pools", pool, pool.poolId), `/ui/owners/${position.owner}`];
+  await change(page, forget);
+  for (const path of paths) {
+    await page.goto(node.url + path);
+    await page.locator(".pair").first().waitFor();
+    await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
+    assert.deepEqual(await silent(page), [], path);
+  }
+
+  await page.unrouteAll();
+  await page.goto(node.url + paths[2]);
+  const row = page.locator("tr", { hasText: "Deposited" });
+  await row.evaluate((tr) => getSelection().selectAllChildren(tr));
+  await page.keyboard.press("Control+c");
+  const { deposits } = (await node.get(paths[2].replace("/ui/", "/v1/"))).body.amounts;
+  const [, amount0, amount1] = (await page.evaluate(() => navigator.clipboard.readText())).split("\t");
+  assert.deepEqual([amount0, amount1], [deposits.amount0, deposits.amount1]);
+  await done(page);
+});
