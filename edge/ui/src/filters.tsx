@@ -30,6 +30,12 @@ const FILTERS = {
   pools: ["chainId", "minTvlUsd", "includeRisky", "search"],
 };
 
+/** What says no more than the API does without it. */
+const DEFAULTS: Record<string, string> = { status: "active", range: "all", includeRisky: "false" };
+
+/** What the API takes for true. */
+const isTrue = (given: string) => /^(true|1)$/i.test(given);
+
 /** The question that an address asks. What it does not know it leaves out. */
 export function questionOf(kind: "positions" | "pools", query: URLSearchParams): Question {
   const sort = query.get("sort") ?? "";
@@ -37,7 +43,8 @@ export function questionOf(kind: "positions" | "pools", query: URLSearchParams):
   const parameters: Record<string, string> = {};
   for (const name of FILTERS[kind]) {
     const value = query.get(name);
-    if (value) parameters[name] = value;
+    if (!value || value === DEFAULTS[name]) continue;
+    parameters[name] = name === "includeRisky" && isTrue(value) ? "true" : value;
   }
   return {
     kind, parameters,

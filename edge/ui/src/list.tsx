@@ -149,7 +149,7 @@ export function ListPage({ kind, query, fixed, embedded }: {
       ) : failed ? (
         <Failure error={loaded.error!} retry={retry} />
       ) : answer && answer.rows.length === 0 && current ? (
-        <Empty question={q} />
+        <Empty question={q} fixed={fixed} />
       ) : (
         <Rows question={q} rows={answer?.rows ?? null} dimmed={!current && answer !== null} fixed={fixed} />
       )}
@@ -171,24 +171,38 @@ function Rows({ question: q, rows, dimmed, fixed }: { question: Question; rows: 
   );
 }
 
-/** No rows: which filters are set, and a way out of them. */
-function Empty({ question: q }: { question: Question }) {
-  const names = Object.keys(q.parameters);
-  const ranked = q.kind === "positions" && ["apr", "fee_apr", "roi"].includes(q.sort);
+/** No rows: which filters are set, and a way out of them. What the page itself sets hides nothing. */
+function Empty({ question: q, fixed = {} }: { question: Question; fixed?: Record<string, string> | undefined }) {
+  const names = Object.keys(q.parameters).filter((name) => !(name in fixed));
+  const hidden = hiddenBy(q);
   return (
     <div class="state" role="status">
       <h2>{q.page > 1 ? "The ranking ends before this page" : `No ${q.kind} match`}</h2>
       <p>
         {names.length > 0 ? `Filtered by ${names.map((n) => `${n} ${q.parameters[n]}`).join(", ")}. ` : ""}
-        {q.kind === "positions" ? "Closed positions, pools below $1,000 and risky tokens are hidden unless asked for. " : "Pools with risky tokens are hidden unless asked for. "}
-        {ranked && "This sort leaves out positions without value."}
+        {hidden.length > 0 && `Hidden unless asked for: ${hidden.join(", ")}. `}
+        {names.length + hidden.length === 0 && q.page === 1 && `There are no ${q.kind} here.`}
       </p>
       <div class="row">
         {q.page > 1 && <a class="button" href={withQuery({ page: null })}>First page</a>}
-        <a class="button" href={widest(q)}>Show everything</a>
+        {names.length + hidden.length > 0 && <a class="button" href={widest(q)}>Show everything</a>}
       </div>
     </div>
   );
+}
+
+/** What a list leaves out unless it is asked for. */
+function hiddenBy(q: Question): string[] {
+  const p = q.parameters;
+  const risky = p.includeRisky !== "true";
+  if (q.kind === "pools") return risky && !p.search ? ["pools with risky tokens"] : [];
+
+  return [
+    (p.status ?? "active") === "active" && "closed positions",
+    p.minPoolTvl === undefined && "pools below $1,000",
+    risky && "risky tokens",
+    ["apr", "fee_apr", "roi"].includes(q.sort) && "positions without value",
+  ].filter((what) => what !== false);
 }
 
 function Pager({ question: q, answer }: { question: Question; answer: Answer | null }) {

@@ -183,3 +183,22 @@ test("without a preview the front page shows the chains", async () => {
   await page.getByRole("cell", { name: "Arbitrum One" }).waitFor();
   await done(page);
 });
+
+test("an empty list says what hides rows there, and offers more only where there is more", async () => {
+  const node = await start({});
+  const page = await open(browser, node, "/ui/owners/0x00000000000000000000000000000000000000aa");
+  await page.getByText("There are no positions here.").waitFor();
+  assert.equal(await page.getByRole("link", { name: "Show everything" }).count(), 0);
+
+  await page.goto(`${node.url}/ui/pools?search=nothing`);
+  await page.getByText("Filtered by search nothing.").waitFor();
+  assert.equal(await page.getByText("Hidden unless asked for").count(), 0); // a search shows risky tokens
+
+  await page.goto(`${node.url}/ui/positions?sort=roi&minPoolTvl=0&minValueUsd=1e15&includeRisky=1&status=active`);
+  await page.getByText("Hidden unless asked for: closed positions, positions without value.").waitFor();
+  assert.equal(await page.getByLabel("Risky").isChecked(), true);
+  await page.getByRole("link", { name: "Show everything" }).click();
+  await rows(page);
+  await page.mouse.move(5, 5); // the row's tip goes
+  await done(page);
+});
