@@ -67,7 +67,7 @@ export function llmsText() {
   const lines = NAMES.map(read).map((p) => `- [${p.title}](/docs/${p.name}.md): ${p.about}`);
   return `# Tidemark
 
-> A read-only JSON API over concentrated-liquidity positions and pools: ranked, filtered, paged, exact to the wei. Every request under /v1/positions and /v1/pools needs the header KC-APIKey. Unknown numbers are null, never 0. Page until pagination.hasMore is false. Retry a 429 or 503 after Retry-After, no other 4xx.
+> A read-only JSON API over concentrated-liquidity positions and pools: ranked, filtered, paged, exact to the wei. Requests under /v1/positions, /v1/pools, /v1/owners, /v1/tokens, /v1/stream and /v1/usage need the header KC-APIKey; all others are free. Unknown numbers are null, never 0. Page until pagination.hasMore is false. Retry a 429 or 503 after Retry-After; a 410 means to begin a pinned walk again; do not retry any other 4xx.
 
 The whole interface: [/openapi.json](/openapi.json)
 

@@ -495,9 +495,19 @@ test("the front page shows a live ranking", async () => {
   const page = await open(browser, node, "/", { key: "" });
   await page.waitForFunction(() => document.querySelectorAll(".live tbody tr").length === 5);
   assert.ok((await page.locator(".what pre").innerText()).includes(node.url));
+  for (const name of ["Rankings", "Metrics"]) assert.equal(await page.getByRole("link", { name, exact: true }).count(), 1);
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.getByRole("heading", { name: "Start", level: 1 }).waitFor();
   await done(page);
+});
+
+test("what needs a key is named where one begins", async () => {
+  const { paths } = (await node.get("/openapi.json")).body;
+  const kept = Object.entries(paths).filter(([, { get }]) => get.security.length > 0).map(([path]) => path.split("/").slice(0, 3).join("/"));
+  for (const place of ["/llms.txt", "/docs/start.md"]) {
+    const text = await (await fetch(node.url + place)).text();
+    for (const path of new Set(kept)) assert.ok(text.includes(path), `${place} does not name ${path}`);
+  }
 });
 
 test("a slow answer leaves a page that is drawn, named and still", async () => {
