@@ -172,7 +172,7 @@ function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: Posit
     <table class="plain-table transactions" onCopy={copyExact}>
       <thead>
         <tr>
-          <th scope="col">Time</th><th scope="col">What</th>
+          <th scope="col">Time, UTC</th><th scope="col">What</th>
           <th scope="col" class="number from-tablet">{symbol(p.token0)}</th><th scope="col" class="number from-tablet">{symbol(p.token1)}</th>
           <th scope="col" class="number">USD then</th><th scope="col" class="number from-tablet">Gas</th><th scope="col">Transaction</th>
         </tr>
@@ -180,7 +180,7 @@ function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: Posit
       <tbody>
         {rows.map((t) => (
           <tr key={`${t.txHash}${t.logIndex}`}>
-            <td><time dateTime={new Date(t.timestamp * 1000).toISOString()} data-tip={`block ${integer(t.blockNumber)}`}>{time(t.timestamp).replace(/:\d\d UTC/, "")}</time></td>
+            <td data-exact={new Date(t.timestamp * 1000).toISOString()}><time dateTime={new Date(t.timestamp * 1000).toISOString()} data-tip={`${time(t.timestamp)}\nblock ${integer(t.blockNumber)}`}>{time(t.timestamp).replace(/:\d\d UTC/, "")}</time></td>
             <td>{t.type}</td>
             <td class="number from-tablet" data-exact={paid(t.amount0, t.fees0)}><Paid principal={t.amount0} fees={t.fees0} /></td>
             <td class="number from-tablet" data-exact={paid(t.amount1, t.fees1)}><Paid principal={t.amount1} fees={t.fees1} /></td>

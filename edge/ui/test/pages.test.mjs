@@ -307,6 +307,9 @@ test("a position shows its charts, transactions and arithmetic", async () => {
   await page.waitForFunction(() => document.querySelectorAll(".plot canvas").length === 5);
   const { body } = await node.get(`/v1/positions/${position.chainId}/swapdex-v4/${position.positionId}`);
   assert.equal(await page.locator("table.transactions tbody tr").count(), body.transactions.length);
+  const time = page.locator("table.transactions time").first();
+  assert.match(await page.locator("table.transactions th").first().innerText(), /UTC/);
+  assert.match(await time.getAttribute("data-tip"), /, \d\d:\d\d:\d\d UTC\nblock /);
   const inRange = page.locator(".figures > div", { hasText: "Time in range" });
   assert.match(await inRange.innerText(), /\d+\.\d+ %\s+of \S.*, (in|out of) range now/);
   const link = await page.locator("table.transactions a").first().getAttribute("href");
