@@ -36,6 +36,7 @@ export function usd(value: number | null): string {
 export function usdFull(value: number | null): string {
   if (value === null) return UNKNOWN;
   const abs = Math.abs(value);
+  if (abs > 0 && abs < 0.005) return usd(value);
   if (abs < 1e7) return signed(value, `$${cents.format(abs)}`);
   if (abs < 1e9) return signed(value, `$${(abs / 1e6).toFixed(2)}M`);
   if (abs < 1e12) return signed(value, `$${(abs / 1e9).toFixed(2)}B`);

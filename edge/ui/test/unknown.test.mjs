@@ -74,6 +74,14 @@ function forget(o) {
   }
 }
 
+test("a loss of less than a cent is no loss of 0", async () => {
+  const page = await open(browser, node, "/docs");
+  await change(page, (o) => { if (o.metrics?.pnlUsd !== undefined) o.metrics.pnlUsd = -0.001; });
+  await page.goto(`${node.url}/ui/positions/${position.chainId}/swapdex-v4/${position.positionId}`);
+  await page.locator(".figures dd", { hasText: "\u2212<$0.01" }).waitFor();
+  await done(page);
+});
+
 /** The rows of dashes that do not say why. */
 const silent = (page) => page.evaluate(() => {
   const all = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
