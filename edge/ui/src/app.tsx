@@ -37,7 +37,8 @@ function App() {
   const v = useStore(view);
   useStore(chains); // names of chains stand everywhere
   useEffect(() => {
-    document.title = `${TITLES[v.page]}${"id" in v ? ` ${v.id.slice(0, 10)}` : ""} · Tidemark`;
+    const which = "id" in v ? v.id : "address" in v ? v.address : "";
+    document.title = `${TITLES[v.page]}${which && ` ${which.slice(0, 10)}`} · Tidemark`;
   }, [v]);
   return (
     <Shell>

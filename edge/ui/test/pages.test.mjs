@@ -345,6 +345,7 @@ test("a pool shows its charts and positions, an owner totals and positions", asy
   await page.goto(`${node.url}/ui/owners/${position.owner}`);
   await rows(page);
   await page.locator("article table.plain-table tbody tr").first().waitFor();
+  assert.equal(await page.title(), `Owner ${position.owner.slice(0, 10)} · Tidemark`);
   const totals = (await node.get(`/v1/owners/${position.owner}`)).body;
   const held = totals.chains.filter((c) => c.openPositions + c.closedPositions > 0);
   const last = page.locator("article table.plain-table tbody tr").last();
