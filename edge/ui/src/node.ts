@@ -1,5 +1,6 @@
 // What the page knows about the node that it talks to.
 import { Tidemark, type Chain, type Health, type Meta } from "../../client/ts/src/index.js";
+import { inTab } from "./kept.js";
 import { Store } from "./store.js";
 
 const KEY_NAME = "tidemark.key";
@@ -7,15 +8,12 @@ const HEALTH_EVERY_MS = 2000;
 const HEALTH_WAIT_MS = 8000; // a node that takes longer does not answer
 
 /** The API key: kept for this tab only, never in an address. */
-export const key = new Store<string | null>(sessionStorage.getItem(KEY_NAME));
+export const key = new Store<string | null>(inTab.get(KEY_NAME));
 
 /** The key that was typed. A header has no letters beyond ASCII, so the node is sent their codes, and refuses them. */
 export const keyOf = (text: string) => text.trim().replace(/[^ -~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
 
-key.watch((value) => {
-  if (value === null) sessionStorage.removeItem(KEY_NAME);
-  else sessionStorage.setItem(KEY_NAME, value);
-});
+key.watch((value) => inTab.set(KEY_NAME, value));
 
 export const chains = new Store<Chain[]>([]);
 export const health = new Store<Health | null>(null);

@@ -202,3 +202,20 @@ test("an empty list says what hides rows there, and offers more only where there
   await page.mouse.move(5, 5); // the row's tip goes
   await done(page);
 });
+
+test("a browser that keeps nothing shows everything", async () => {
+  const node = await start({});
+  const page = await open(browser, node, "/docs", { key: "" });
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });
+  });
+  await page.goto(`${node.url}/docs/reference`);
+  await page.locator("#listPools").waitFor();
+  await page.goto(`${node.url}/ui/pools`);
+  await page.getByLabel("API key").fill(node.key);
+  await page.getByRole("button", { name: "Use key" }).click();
+  await rows(page);
+  await page.keyboard.press("t");
+  assert.ok(await page.evaluate(() => document.documentElement.dataset.theme));
+  await done(page);
+});

@@ -1,2 +1,0 @@
-/* Tidemark, Apache-2.0. With preact and uPlot, both MIT: see /assets/licenses.txt */
-"use strict";(()=>{var a="tidemark.theme",t=localStorage.getItem(a);t&&(document.documentElement.dataset.theme=t);addEventListener("tidemark-theme",()=>{let e=document.documentElement,m=e.dataset.theme?e.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;e.dataset.theme=m?"light":"dark",localStorage.setItem(a,e.dataset.theme)});document.addEventListener("click",e=>{e.target.closest?.("[data-theme-toggle]")&&dispatchEvent(new Event("tidemark-theme"))});})();
