@@ -219,3 +219,20 @@ test("a browser that keeps nothing shows everything", async () => {
   assert.ok(await page.evaluate(() => document.documentElement.dataset.theme));
   await done(page);
 });
+
+test("paper is white, and has what is read", async () => {
+  const node = await start({});
+  for (const theme of ["light", "dark"]) {
+    const page = await open(browser, node, "/ui/pools", { theme });
+    await rows(page);
+    if (theme === "light") await page.keyboard.press("t"); // dark by choice
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    assert.equal(await page.locator("header.top").isVisible(), false);
+    assert.equal(await page.locator("tr[data-key]").first().isVisible(), true);
+    await page.goto(`${node.url}/docs/units`);
+    assert.equal(await page.locator(".contents").isVisible(), false);
+    assert.equal(await page.locator("main h1").isVisible(), true);
+    await done(page);
+  }
+});
