@@ -579,6 +579,18 @@ test("the guides can be read and copied, the reference tried", async () => {
   await done(page);
 });
 
+test("every guide can be reached in a low window", async () => {
+  const page = await open(browser, node, "/docs/settings", { width: 960, height: 480 });
+  const last = page.locator(".contents a").last();
+  await last.focus();
+  const { y, height } = await last.boundingBox();
+  assert.ok(y + height <= 480, `the last guide stands at ${y}`);
+  await last.click();
+  await page.waitForURL("**/docs/trust");
+  assert.ok((await page.locator(".contents [aria-current]").boundingBox()).y < 480);
+  await done(page);
+});
+
 test("the reference shows and tries answers that are no JSON", async () => {
   const page = await open(browser, node, "/docs/reference", { expected: [400] });
   await page.locator("#exportPools").waitFor();
