@@ -229,6 +229,7 @@ test("paper is white, and has what is read", async () => {
     await page.emulateMedia({ media: "print" });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
     assert.equal(await page.locator("header.top").isVisible(), false);
+    assert.equal(await page.locator(".list th").first().evaluate((th) => getComputedStyle(th).position), "static");
     assert.equal(await page.locator("tr[data-key]").first().isVisible(), true);
     await page.goto(`${node.url}/docs/units`);
     assert.equal(await page.locator(".contents").isVisible(), false);
