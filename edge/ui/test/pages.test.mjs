@@ -676,6 +676,35 @@ async function everyPage(options, look) {
   await done(page);
 }
 
+test("the head of a ranking stands below that of the page", async () => {
+  for (const width of [320, 360, 720, 768]) {
+    const page = await open(browser, node, "/ui/positions", { width, height: 700 });
+    await rows(page);
+    await page.evaluate(() => scrollTo(0, 600));
+    const gap = await page.evaluate(() => {
+      const [top, head] = ["header.top", ".list th.c-pair"].map((at) => document.querySelector(at).getBoundingClientRect());
+      return head.top - top.bottom;
+    });
+    assert.ok(gap <= 0 && gap > -2, `${gap} px between them at ${width} px`);
+    await done(page);
+  }
+});
+
+test("a phone has the units, the request and a way to forget the key", async () => {
+  const page = await open(browser, node, "/ui/positions", { width: 360 });
+  await rows(page);
+  for (const path of ["/ui/positions", positionPath(), poolPath(), `/ui/owners/${position.owner}`]) {
+    await page.goto(node.url + path);
+    await page.getByRole("button", { name: "As a request" }).click();
+    await page.locator("#request pre").waitFor();
+    assert.equal(await overflow(page), 0, path);
+  }
+  await page.locator("a.units").click();
+  await page.getByRole("button", { name: "Forget the key" }).click();
+  await page.getByRole("heading", { name: "Rankings need a key" }).waitFor();
+  await done(page);
+});
+
 for (const width of [360, 768, 1440]) {
   test(`no page scrolls sideways at ${width} px`, () =>
     everyPage({ width }, async (page, path) => assert.equal(await overflow(page), 0, `${path} scrolls sideways`)));
