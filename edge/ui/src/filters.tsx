@@ -3,7 +3,7 @@
 import { useStore } from "./store.js";
 import { chains } from "./node.js";
 import { go, withQuery } from "./route.js";
-import { short } from "./format.js";
+import { fee as percentOf, short } from "./format.js";
 
 export interface Question {
   kind: "positions" | "pools";
@@ -26,8 +26,8 @@ export const LIMITS = [20, 50, 100];
 const DEFAULT_LIMIT = 50;
 
 const FILTERS = {
-  positions: ["chainId", "status", "range", "minValueUsd", "minPoolTvl", "includeRisky", "owner", "poolId", "positionId"],
-  pools: ["chainId", "minTvlUsd", "includeRisky", "search"],
+  positions: ["chainId", "status", "range", "minValueUsd", "minPoolTvl", "includeRisky", "owner", "poolId", "positionId", "tokens", "fee", "hooks"],
+  pools: ["chainId", "minTvlUsd", "includeRisky", "search", "tokens", "fee", "hooks"],
 };
 
 /** What says no more than the API does without it. */
@@ -105,10 +105,10 @@ function Remove({ label, onClick }: { label: string; onClick: () => void }) {
   return <button type="button" class="remove" aria-label={`Remove ${label}`} onClick={(e) => { e.preventDefault(); onClick(); }}>×</button>;
 }
 
-function Chip({ label, name, value }: { label: string; name: string; value: string }) {
+function Chip({ label, name, value, text = short(value) }: { label: string; name: string; value: string; text?: string }) {
   return (
     <span class="control active" data-tip={value}>
-      <span>{label}</span> <code>{short(value)}</code>
+      <span>{label}</span> <code>{text}</code>
       <Remove label={label} onClick={() => set(name, null)} />
     </span>
   );
@@ -141,6 +141,9 @@ export function Filters({ question: q, fixed = {} }: { question: Question; fixed
       {p.owner && !fixed.owner && <Chip label="Owner" name="owner" value={p.owner} />}
       {p.poolId && !fixed.poolId && <Chip label="Pool" name="poolId" value={p.poolId} />}
       {p.positionId && <Chip label="Position" name="positionId" value={p.positionId} />}
+      {p.tokens && <Chip label="Tokens" name="tokens" value={p.tokens} text={p.tokens.split(",").map(short).join(", ")} />}
+      {p.fee && <Chip label="Fee" name="fee" value={`${p.fee} pips`} text={/^\d+$/.test(p.fee) ? percentOf(Number(p.fee)) : p.fee} />}
+      {p.hooks && <Chip label="Hooks" name="hooks" value={p.hooks} />}
     </div>
   );
 }

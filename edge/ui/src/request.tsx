@@ -14,7 +14,7 @@ export interface Shown {
 
 export const opened = new Store(false);
 
-const numbers = new Set(["chainId", "page", "limit", "minValueUsd", "minPoolTvl", "minTvlUsd"]);
+const numbers = new Set(["chainId", "page", "limit", "fee", "minValueUsd", "minPoolTvl", "minTvlUsd"]);
 const goNames: Record<string, string> = { chainId: "ChainID", poolId: "PoolID", positionId: "PositionID", minPoolTvl: "MinPoolTVL", minTvlUsd: "MinTVLUsd" };
 
 const goName = (name: string) => goNames[name] ?? name[0]!.toUpperCase() + name.slice(1);
@@ -40,7 +40,7 @@ const LANGUAGES = {
   Go: (s: Shown) => {
     const kind = `tidemark.${goName(s.method)}Query`;
     const field = ([k, v]: [string, string | number]) =>
-      `${goName(k)}: ${k.startsWith("min") ? `tidemark.USD(${v})` : numbers.has(k) || v === "true" ? v : JSON.stringify(v)}`;
+      `${goName(k)}: ${k.startsWith("min") ? `tidemark.USD(${v})` : k === "fee" ? `tidemark.Pips(${v})` : numbers.has(k) || v === "true" ? v : JSON.stringify(v)}`;
     const list = isList(s);
     const query = list ? `${kind}{${Object.entries(s.query).map(field).join(", ")}}` : s.query.range ? JSON.stringify(s.query.range) : "";
     const args = ["ctx", ...s.args.map((a) => JSON.stringify(a)), ...(query ? [query] : [])];

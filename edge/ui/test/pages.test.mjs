@@ -166,6 +166,23 @@ test("every filter narrows as the list does, is seen, and can be taken off", asy
   await done(page);
 });
 
+test("filters that have no control are taken from the address, and can be taken off", async () => {
+  const page = await open(browser, node, "/docs");
+  for (const kind of ["positions", "pools"]) {
+    const filters = `fee=500&hooks=none&tokens=${pool.token0.address},${pool.token1.address}`;
+    await page.goto(`${node.url}/ui/${kind}?limit=20&${filters}`);
+    const { body } = await node.get(`/v1/${kind}?limit=20&${filters}&sort=${kind === "pools" ? "tvl" : "underlying_value"}`);
+    assert.deepEqual(await rows(page), body[kind].map((p) => `${p.chainId}-${p.positionId ?? p.poolId}`));
+    await page.getByRole("button", { name: "As a request" }).click();
+    await page.getByRole("button", { name: "Go", exact: true }).click();
+    assert.ok((await page.locator("#request pre").innerText()).includes('Fee: tidemark.Pips(500), Hooks: "none"'), await page.locator("#request pre").innerText());
+    await page.getByRole("button", { name: "As a request" }).click();
+    for (const name of ["Tokens", "Fee", "Hooks"]) await page.getByRole("button", { name: `Remove ${name}`, exact: true }).click();
+    await page.waitForFunction(() => location.search === "?limit=20");
+  }
+  await done(page);
+});
+
 test("Back takes off the filter that was set last", async () => {
   const page = await open(browser, node, "/ui/positions?limit=20");
   await rows(page);
