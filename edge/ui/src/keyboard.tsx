@@ -13,7 +13,7 @@ const KEYS: [string, string][] = [
   ["r", "what is shown, as a request"],
   ["1 2", "positions, pools"],
   ["t", "light or dark"],
-  ["Esc", "leave a field, close this"],
+  ["Esc", "leave a field or the rows, close this"],
   ["?", "these keys"],
 ];
 
@@ -43,7 +43,8 @@ const ACTIONS: Record<string, () => void> = {
 export function watchKeys() {
   document.addEventListener("keydown", (event) => {
     const field = (event.target as Element).matches?.("input, select, textarea");
-    if (event.key === "Escape" && field) (event.target as HTMLElement).blur();
+    const rows = (event.target as Element).closest?.("table.list tbody");
+    if (event.key === "Escape" && (field || rows)) (event.target as HTMLElement).blur();
     if (field || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     // The arrows move through rows only where there are rows.
     if (event.key.startsWith("Arrow") && links().length === 0) return;

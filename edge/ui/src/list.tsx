@@ -126,7 +126,7 @@ export function ListPage({ kind, query, fixed, embedded }: {
   const held = () => {
     const rows = area.current?.querySelector("tbody");
     const selection = getSelection();
-    return Boolean(rows && (rows.matches(":hover") || (selection && !selection.isCollapsed && selection.containsNode(rows, true))));
+    return Boolean(rows && (rows.matches(":hover") || rows.querySelector(":focus-visible") || (selection && !selection.isCollapsed && selection.containsNode(rows, true))));
   };
   const { loaded, current, retry } = useRows(q, held);
   // Until the new answer is there the old rows stay, dimmed; nothing jumps.

@@ -115,7 +115,7 @@ function Pace() {
   const next = PACES[(PACES.indexOf(every as (typeof PACES)[number]) + 1) % PACES.length]!;
   return (
     <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
-      data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
+      data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer or the focus is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
       {every ? `${every} s` : "held"}
     </button>
   );

@@ -459,6 +459,15 @@ test("new generations change numbers in place, and wait while the pointer is on 
   assert.equal(asked, 0, "rows are asked for under the pointer");
   await page.mouse.move(5, 5);
   await page.waitForRequest((r) => r.url().includes("/v1/positions"), { timeout: WAIT_MS });
+
+  // The keys select as the pointer does.
+  await page.keyboard.press("j");
+  await page.waitForTimeout(500);
+  asked = 0;
+  await page.waitForTimeout(7000);
+  assert.equal(asked, 0, "rows are asked for while one has the focus");
+  await page.keyboard.press("Escape");
+  await page.waitForRequest((r) => r.url().includes("/v1/positions"), { timeout: WAIT_MS });
   await done(page);
 });
 
