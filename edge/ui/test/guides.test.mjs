@@ -176,3 +176,9 @@ test("every TypeScript block of the guides runs", async () => {
   }
   assert.ok(blocks > 0);
 });
+
+test("the package of the client has its sources and nothing else", () => {
+  const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: client, encoding: "utf8" }));
+  const others = files.map((f) => f.path).filter((path) => path !== "package.json" && !/^src\/\w+\.ts$/.test(path));
+  assert.deepEqual(others, []);
+});
