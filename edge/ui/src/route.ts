@@ -7,14 +7,16 @@ export type View =
   | { page: "owner"; address: string; query: URLSearchParams }
   | { page: "unknown"; query: URLSearchParams };
 
+const PROTOCOL = "swapdex-v4"; // the one that is served
+
 export function viewOf(url: URL): View {
-  const [, , kind, chain, , id] = url.pathname.split("/");
+  const [, , kind, chain, protocol, id] = url.pathname.split("/");
   const query = url.searchParams;
   if (kind === undefined || kind === "" || (kind === "positions" && !chain)) return { page: "positions", query };
   if (kind === "pools" && !chain) return { page: "pools", query };
   if (kind === "usage") return { page: "usage", query };
   if (kind === "owners" && chain) return { page: "owner", address: chain.toLowerCase(), query };
-  if ((kind === "positions" || kind === "pools") && chain && id) {
+  if ((kind === "positions" || kind === "pools") && chain && /^\d{1,15}$/.test(chain) && protocol === PROTOCOL && id) {
     return { page: kind === "positions" ? "position" : "pool", chain: Number(chain), id: decoded(id), query };
   }
   return { page: "unknown", query };

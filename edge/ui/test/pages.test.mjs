@@ -220,6 +220,15 @@ test("an address with what no list has shows a list all the same", async () => {
   await done(page);
 });
 
+test("an address of another chain or protocol is no other row's", async () => {
+  const page = await open(browser, node, "/docs");
+  for (const path of [positionPath().replace("swapdex-v4", "swapdex-v3"), poolPath().replace("swapdex-v4", "v4"), "/ui/positions/ethereum/swapdex-v4/1"]) {
+    await page.goto(node.url + path);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  }
+  await done(page);
+});
+
 test("pages turn, to the last and back", async () => {
   const page = await open(browser, node, "/ui/positions?limit=20&status=all");
   await rows(page);
