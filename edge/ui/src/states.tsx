@@ -46,7 +46,7 @@ export function KeyForm({ wrong }: { wrong?: string | undefined }) {
           value={text} onInput={(e) => setText(e.currentTarget.value)} autofocus />
         <button type="submit" class="primary">Use key</button>
       </div>
-      <p class="quiet">The node prints one at its first start. Another: <code>tidemark keys issue --account demo</code></p>
+      <p class="quiet">A node that is started on a terminal prints one, once. Another: <code>tidemark keys issue --account demo</code></p>
     </form>
   );
 }
