@@ -28,7 +28,7 @@ export function Banners({ flags, error = null }: { flags: Flags | null; error?: 
             : <><b>Not refreshed.</b> {explain(error).join(". ")}</>}
         </p>
       )}
-      {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: its rows and its count are left out. Such an answer is free.</p>}
+      {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: {flags.missingChains?.length === 1 ? "its rows and its count" : "their rows and their counts"} are left out. Such an answer is free.</p>}
       {flags?.stale && <p class="banner"><b>Stale.</b> This was current at {time(since)}, {ago(now() / 1000 - since)}.</p>}
     </div>
   );

@@ -82,6 +82,14 @@ test("a loss of less than a cent is no loss of 0", async () => {
   await done(page);
 });
 
+test("two chains that are left out are two", async () => {
+  const page = await open(browser, node, "/docs");
+  await change(page, (o) => { if (o.pagination) Object.assign(o, { partial: true, missingChains: [1, 42161] }); });
+  await page.goto(`${node.url}/ui/positions?limit=20`);
+  await page.getByText("Ethereum and Arbitrum One cannot be served now: their rows and their counts are left out.").waitFor();
+  await done(page);
+});
+
 /** The rows of dashes that do not say why. */
 const silent = (page) => page.evaluate(() => {
   const all = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
