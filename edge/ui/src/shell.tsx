@@ -139,7 +139,7 @@ function Readout({ chain: c, offline }: { chain: HealthChain; offline: boolean }
   const tip = [name?.name ?? `Chain ${c.chainId}`, `status ${c.status}`, `block ${integer(c.asOfBlock)}`, `generation ${integer(c.generation)}`,
     c.lagBlocks ? `${c.lagBlocks} blocks behind` : ""].filter(Boolean).join("\n");
   return (
-    <span class={late ? "readout late" : "readout"} data-tip={tip}>
+    <span class={late ? "readout late" : "readout"} data-tip={tip} tabIndex={0}>
       <b>{name?.shortName ?? c.chainId}</b>
       <span class="block">{integer(c.asOfBlock)}</span>
       <span class="age">{age === null ? c.status : age < 60 ? `${Math.max(0, Math.round(age))} s` : duration(age)}</span>

@@ -289,9 +289,11 @@ test("the keyboard does everything", async () => {
   assert.equal(await page.evaluate(() => document.activeElement.id), "main");
   assert.ok(keys.length === 20);
 
-  // Tab alone reaches the first row too.
+  // Tab alone reaches what the chains say and the first row too.
   await page.goto(`${node.url}/ui/pools?limit=20`);
   await rows(page);
+  for (let i = 0; i < 10 && !(await page.evaluate(() => document.activeElement.matches(".readout"))); i++) await page.keyboard.press("Tab");
+  assert.match(await page.locator(".tip").innerText(), /^Ethereum\nstatus ok\nblock [\d,]+\ngeneration \d/);
   for (let i = 0; i < 60 && !(await focused()); i++) await page.keyboard.press("Tab");
   assert.ok(await focused(), "Tab does not reach the rows");
   await done(page);
