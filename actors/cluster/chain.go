@@ -203,7 +203,8 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	for {
-		cut, err := ch.nextCut(ctx)
+		leads := ch.Leads()
+		cut, err := ch.nextCut(ctx, leads)
 		switch {
 		case cut != nil:
 			ch.moveTo(cut.Place)
@@ -218,8 +219,11 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 		pause := retryPause
 		if err == nil {
 			ch.lead.ready.Store(true)
-			if ch.Leads() {
+			switch {
+			case ch.Leads() && leads:
 				return Event{Elect: true}, nil
+			case ch.Leads():
+				continue // since the look, which was that of a follower
 			}
 			pause = pollEvery
 		}
@@ -237,13 +241,14 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// nextCut returns the cut after ch.at, or nil if the stream ends there.
-func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
+// nextCut returns the cut after ch.at, or nil if the stream ends there. leads says that this
+// node is to write once there is none.
+func (ch *Chain) nextCut(ctx context.Context, leads bool) (*Cut, error) {
 	a := assembly{after: ch.at, body: ch.body, plain: ch.plain}
 	defer func() { ch.body, ch.plain = keepBody(a.body), keepBody(a.plain) }()
 	last := ch.at.Sequence
 	for {
-		m, err := ch.newestAfter(ctx, last)
+		m, err := ch.newestAfter(ctx, last, leads)
 		if err != nil {
 			return nil, err
 		}

@@ -27,12 +27,14 @@ func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.
 }
 
 // newestAfter is messageAfter for Next. It asks the leader too if nothing was heard for a
-// while, if the writer told of a later cut, and before this node may write.
-func (ch *Chain) newestAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
+// while, if the writer told of a later cut, and before this node may write, because it leads.
+func (ch *Chain) newestAfter(
+	ctx context.Context, sequence uint64, leads bool,
+) (*jetstream.RawStreamMsg, error) {
 	m, err := ch.messageAfter(ctx, sequence)
 	told := ch.writerState.Load()
 	behind := told != nil && told.Cut > ch.at.Number
-	if m != nil || err != nil || !ch.quiet && !behind && !ch.Leads() {
+	if m != nil || err != nil || !ch.quiet && !behind && !leads {
 		return m, err
 	}
 	return ch.c.messageOfLeader(ctx, ch.subject, sequence)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -48,11 +49,7 @@ func TestLeaderIsAsked(t *testing.T) {
 		t.Helper()
 		ch.c.stream, ch.quiet = stream, quiet
 		ch.writerState.Store(&writerState{Cut: told})
-		ch.lead.until.Store(0)
-		if leads {
-			ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
-		}
-		m, err := ch.newestAfter(t.Context(), 0)
+		m, err := ch.newestAfter(t.Context(), 0, leads)
 		if err != nil || (m != nil) != finds || finds && m.Sequence != at.Sequence {
 			t.Errorf("%s: %+v, %v; want a cut: %t", what, m, err, finds)
 		}
@@ -65,10 +62,33 @@ func TestLeaderIsAsked(t *testing.T) {
 	f("the writer has more", empty, 2, false, false, true)
 	f("this node may write", empty, 1, false, true, true)
 	ch.writerState.Store(nil)
-	ch.lead.until.Store(0)
-	if m, err := ch.newestAfter(t.Context(), 0); m != nil || err != nil {
+	if m, err := ch.newestAfter(t.Context(), 0, false); m != nil || err != nil {
 		t.Errorf("before the writer was heard: %+v, %v", m, err)
 	}
+}
+
+// electing is a copy of the stream that is behind, where a node looks just before it is
+// elected.
+type electing struct {
+	jetstream.Stream
+	ch *Chain
+}
+
+func (s electing) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	s.ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
+	return nil, jetstream.ErrMsgNotFound
+}
+
+// A node that is elected while it looks for cuts looks again, since it has not asked the
+// leader of the stream yet.
+func TestElectedWhileItLooks(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, b := s.member("a", false), s.member("b", false)
+	ends(t, b)
+	b.c.stream = electing{b.c.stream, b}
+	at := appends(t, a, []byte("one"))
+	takes(t, b, []byte("one"), at)
+	elected(t, b)
 }
 
 // A node that hears nothing for a while asks the leader, although nobody told it of a cut.

@@ -119,7 +119,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 	lists := func() error { _, err := a.Snapshots(t.Context()); return err }
 	fits := func() error { _, err := a.continues(t.Context(), at); return err }
 	ends := func() error { return a.checkEnd(t.Context(), at.Sequence) }
-	comes := func() error { _, err := a.nextCut(t.Context()); return err }
+	comes := func() error { _, err := a.nextCut(t.Context(), false); return err }
 	no := io.ErrNoProgress
 
 	f("where the stream begins", silent{}, begins, no)
