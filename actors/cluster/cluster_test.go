@@ -60,6 +60,21 @@ func next(t *testing.T, ch *Chain) Event {
 	}
 }
 
+// soon checks that something takes less than a limit at least once: a busy machine makes it
+// late a few times, and a follower that polls each time.
+func soon(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	took := make([]time.Duration, 10)
+	for i := range took {
+		began := time.Now()
+		f()
+		if took[i] = time.Since(began); took[i] < limit {
+			return
+		}
+	}
+	t.Errorf("took %s; want less than %s once", took, limit)
+}
+
 // ends waits until a chain has followed to the end.
 func ends(t *testing.T, ch *Chain) {
 	t.Helper()
@@ -113,13 +128,11 @@ func TestCutsArePassedOn(t *testing.T) {
 	takes(t, late, batches[4], places[4])
 
 	ends(t, b)
-	began := time.Now()
-	at := appends(t, a, batches[1])
-	a.Tell([]byte("where I am"))
-	takes(t, b, batches[1], at)
-	if took := time.Since(began); took > pollEvery/2 {
-		t.Errorf("a follower that is told of a cut took %s", took)
-	}
+	soon(t, pollEvery/2, func() {
+		at := appends(t, a, batches[1])
+		a.Tell([]byte("where I am"))
+		takes(t, b, batches[1], at)
+	})
 	if e, err := b.Next(t.Context()); string(e.Beat) != "where I am" {
 		t.Errorf("the writer tells %+v, %v", e, err)
 	}
