@@ -120,14 +120,14 @@ func TestEarlierEpochs(t *testing.T) {
 	th := newTestNode(t, plain)
 	th.await(1, "served", served)
 	a := th.node.chains[1]
-	state := func() (epoch, ticks uint64, opened *chain.Chain) {
+	state := func() (epoch, ticks uint64, opened *chain.Chain, stopped bool) {
 		reply := make(chan error, 1)
 		a.send(command{func(a *chainActor) error {
-			epoch, ticks, opened = a.epoch, a.ticks, a.chain
+			epoch, ticks, opened, stopped = a.epoch, a.ticks, a.chain, a.chain.Status().Stopped
 			return nil
 		}, reply})
 		<-reply
-		return epoch, ticks, opened
+		return epoch, ticks, opened, stopped
 	}
 	if err := th.node.Resync(1); err != nil {
 		t.Fatal(err)
@@ -138,18 +138,18 @@ func TestEarlierEpochs(t *testing.T) {
 	for _, message := range []any{
 		open{0}, loaded{0, broken}, fetched{0, feed.Step{}, fmt.Errorf("%w: %w", feed.ErrTooDeep, broken)},
 	} {
-		epoch, _, opened := state()
+		epoch, _, opened, _ := state()
 		a.send(message)
-		if e, _, c := state(); e != epoch || c != opened || c.Status().Stopped {
+		if e, _, c, stopped := state(); e != epoch || c != opened || stopped {
 			t.Errorf("%T: epoch %d became %d, the chain is another: %t; stopped: %t", message, epoch, e,
-				c != opened, c.Status().Stopped)
+				c != opened, stopped)
 		}
 	}
 
 	for range 100 { // a tick of the present epoch may come between
-		epoch, ticks, _ := state()
+		epoch, ticks, _, _ := state()
 		a.send(refresh{epoch - 1, ticks})
-		if _, now, _ := state(); now == ticks {
+		if _, now, _, _ := state(); now == ticks {
 			return
 		}
 	}
