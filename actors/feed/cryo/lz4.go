@@ -25,6 +25,9 @@ const mostUnpacked = 1 << 30
 // gives bytes that are not theirs: its codec decodes into memory of its own, which is
 // then left aside if what came has the size that the page's header says.
 func openParquet(f io.ReaderAt, size int64) (*parquet.File, error) {
+	if err := checkFooter(f, size); err != nil {
+		return nil, err
+	}
 	table, err := parquet.OpenFile(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("it is no Parquet file: %w", err)
@@ -38,6 +41,23 @@ func openParquet(f io.ReaderAt, size int64) (*parquet.File, error) {
 		return nil, err
 	}
 	return parquet.OpenFile(bytes.NewReader(copied), int64(len(copied)))
+}
+
+// checkFooter refuses a file whose last bytes say that its footer is longer than the file:
+// the library makes room for it first, which may be 4 GiB.
+func checkFooter(f io.ReaderAt, size int64) error {
+	const lengths = 4 + len(magic) // at the end, behind the footer
+	end := make([]byte, lengths)
+	if size < int64(len(magic)+lengths) {
+		return nil // the library says why it is none
+	}
+	if _, err := f.ReadAt(end, size-int64(lengths)); err != nil {
+		return err
+	}
+	if n, most := binary.LittleEndian.Uint32(end), size-int64(len(magic)+lengths); int64(n) > most {
+		return fmt.Errorf("it is no Parquet file: a footer of %d bytes; cannot exceed %d", n, most)
+	}
+	return nil
 }
 
 func hasLZ4(group format.RowGroup) bool {

@@ -87,7 +87,11 @@ func eachParquet(path string, columns []column, do func([]cell) error) error {
 	if err != nil {
 		return err
 	}
-	table, err := openParquet(f, info.Size())
+	var table *parquet.File
+	err = guarded(func() (err error) {
+		table, err = openParquet(f, info.Size())
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -107,6 +111,16 @@ func eachParquet(path string, columns []column, do func([]cell) error) error {
 		}
 	}
 	return nil
+}
+
+// guarded has the library read, which panics on some damaged files.
+func guarded(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it is damaged: %v", p)
+		}
+	}()
+	return read()
 }
 
 // eachOfGroup reads the wanted columns of a row group side by side.
@@ -161,25 +175,34 @@ type columnReader struct {
 
 func (r *columnReader) next() (parquet.Value, error) {
 	for len(r.left) == 0 {
-		if r.values == nil {
-			page, err := r.pages.ReadPage()
-			if err != nil {
-				return parquet.Value{}, err
-			}
-			r.values = page.Values()
-		}
-		n, err := r.values.ReadValues(r.buf[:])
-		if r.left = r.buf[:n]; err != nil && !errors.Is(err, io.EOF) {
+		if err := guarded(r.fill); err != nil {
 			return parquet.Value{}, err
-		}
-		if err != nil {
-			r.values = nil
 		}
 	}
 
 	v := r.left[0]
 	r.left = r.left[1:]
 	return v, nil
+}
+
+// fill reads the next values, if any, of the present page or of the next one.
+func (r *columnReader) fill() error {
+	if r.values == nil {
+		page, err := r.pages.ReadPage()
+		if err != nil {
+			return err
+		}
+		r.values = page.Values()
+	}
+
+	n, err := r.values.ReadValues(r.buf[:])
+	if r.left = r.buf[:n]; err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err != nil {
+		r.values = nil
+	}
+	return nil
 }
 
 func cellOf(v parquet.Value, text bool) (c cell, err error) {
