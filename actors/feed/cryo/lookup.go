@@ -105,10 +105,13 @@ func (t *gasTable) load(s *Source, list []rawLog, from, to uint64) error {
 			if err := errors.Join(c[0].fixed(hash[:]), s.checkChain(&c[3])); err != nil {
 				return err
 			}
-			if wanted[hash] && !c[1].null && !c[2].null {
-				t.byHash[hash] = gas{c[1].num, c[2].num}
+			if !wanted[hash] || c[1].null || c[2].null {
+				return nil
 			}
-			return nil
+			used, err1 := c[1].whole("gas_used")
+			price, err2 := c[2].whole("gas_price")
+			t.byHash[hash] = gas{used, price}
+			return errors.Join(err1, err2)
 		})
 		if err != nil {
 			return err

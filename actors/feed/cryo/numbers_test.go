@@ -49,3 +49,27 @@ func TestNumbers(t *testing.T) {
 	f(log("100", `"1"`), block("101", "5"), `column log_index: "1" is no whole number`)
 	f(log("100", "4294967296"), block("101", "5"), "log 4294967296 of block 100; cannot exceed 4294967295")
 }
+
+// Gas of a wanted transaction that is text is an error too.
+func TestGasThatIsText(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	path := filepath.Join(dir, "ethereum__transactions__00000100_to_00000399.ndjson")
+	f := func(used, price, want string) {
+		t.Helper()
+		row := fmt.Sprintf(`{"transaction_hash":"0x%x","gas_used":%s,"gas_price":%s}`, x.txs[1].Hash, used, price)
+		if err := os.WriteFile(path, []byte(row), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(t, row, s.Each(t.Context(), func(*market.Span) error { return nil }), want)
+	}
+
+	f("21000", "7", "")
+	f(`"21000"`, "7", `row 1: column gas_used: "21000" is no whole number`)
+	f("21000", `"7"`, `row 1: column gas_price: "7" is no whole number`)
+	f("null", `"7"`, "")
+}

@@ -263,6 +263,7 @@ func TestMetadata(t *testing.T) {
 		texts.New(strings.Repeat("A", texts.MaxLen)), 0, false, "")
 	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":1`, a, 6, false, "")
 	f(`"name":"Alpha","symbol":"A","decimals":6,"chain_id":2`, 0, 0, false, "it is of chain 2, not of chain 1")
+	f(`"name":"Alpha","symbol":"A","decimals":"6"`, 0, 0, false, `column decimals: "6" is no whole number`)
 	f(`"name":"Alpha","symbol":"A"`, 0, 0, false, "it has no column decimals")
 }
 

@@ -96,11 +96,12 @@ func (s *Source) readMetadata() error {
 	for _, f := range s.files[metadata] {
 		err := eachRow(f.path, columns, func(c []cell) error {
 			var t market.TokenMeta
-			if err := errors.Join(c[0].fixed(t.Address[:]), s.checkChain(&c[4])); err != nil {
+			decimals, bad := c[3].whole("decimals")
+			if err := errors.Join(c[0].fixed(t.Address[:]), bad, s.checkChain(&c[4])); err != nil {
 				return err
 			}
 			t.Name, t.Symbol = textOf(&c[1]), textOf(&c[2])
-			t.SetDecimals(c[3].num, !c[3].null)
+			t.SetDecimals(decimals, !c[3].null)
 			s.tokens[t.Address] = t
 			return nil
 		})
