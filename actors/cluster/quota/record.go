@@ -45,6 +45,10 @@ func decodeRecord(value []byte) (*record, error) {
 	if err := json.Unmarshal(value, r); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
+
+	if r.Nodes == nil {
+		return nil, fmt.Errorf("%w: its nodes are null", errDamaged)
+	}
 	for name, p := range r.Nodes {
 		if p == nil || p.Billed < 0 || p.Lease < 0 || p.Lost < 0 {
 			return nil, fmt.Errorf("%w: that of node %s is %+v", errDamaged, name, p)

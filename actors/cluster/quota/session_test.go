@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -276,9 +278,34 @@ func TestDecodeRecord(t *testing.T) {
 	f(`{"limit":5,"nodes":{"a":{"process":"p","billed":1,"lease":0,"lost":0}}}`, "")
 	f(`{}`, "")
 	f(`{`, "cannot read a month's usage: ")
+	f(`{"limit":5,"nodes":null}`, "cannot read a month's usage: its nodes are null")
 	for _, p := range []string{"null", `{"billed":-1}`, `{"lease":-1}`, `{"lost":-1}`} {
 		f(`{"nodes":{"a":`+p+`}}`, "cannot read a month's usage: that of node a is ")
 	}
+}
+
+// FuzzRecord holds that whatever is read can be continued, and is written as it was read.
+func FuzzRecord(f *testing.F) {
+	f.Add([]byte(`{"limit":5,"nodes":{"a":{"process":"p","billed":1,"lease":2,"lost":3,"routes":{"/v1/pools":[1,2]}}}}`))
+	f.Add([]byte(`{"limit":5,"nodes":null}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := decodeRecord(text)
+		if err != nil {
+			if !errors.Is(err, errDamaged) {
+				t.Errorf("%v is not errDamaged", err)
+			}
+			return
+		}
+
+		r.Nodes["another"] = &part{Process: "mine"}
+		again, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeRecord(again); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%s is read as %+v, %v; want %+v", again, got, err, r)
+		}
+	})
 }
 
 // Counts that go through a record are those of routes that this node knows, and their units
