@@ -261,8 +261,13 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// passes reports whether servers answer so while they start or elect a leader.
-func passes(err *jetstream.APIError) bool { return err.Code >= 500 }
+// inProcess is the code of an answer to a message that an earlier attempt has brought, and
+// that waits for a quorum. The client has no name for it.
+const inProcess jetstream.ErrorCode = 10158
+
+// passes reports whether servers answer so while they start, elect a leader, or wait for a
+// quorum.
+func passes(err *jetstream.APIError) bool { return err.Code >= 500 || err.ErrorCode == inProcess }
 
 // Agree returns what all nodes of the cluster have under a name: value, if none of them
 // has named one before.

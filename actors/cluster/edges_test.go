@@ -372,7 +372,8 @@ func TestMust(t *testing.T) {
 	must(7, errors.New("no coder"))
 }
 
-// Servers say by their codes that another node was first, and that they are starting.
+// Servers say by their codes that another node was first, and that they are starting or wait
+// for others.
 func TestCodesOfServers(t *testing.T) {
 	f := func(e jetstream.APIError, outdated, passing bool) {
 		t.Helper()
@@ -384,6 +385,7 @@ func TestCodesOfServers(t *testing.T) {
 	f(jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}, true, false)
 	f(jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequenceConstant}, true, false)
 	f(jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamNotFound}, false, false)
+	f(jetstream.APIError{Code: 409, ErrorCode: inProcess}, false, true)
 	f(jetstream.APIError{Code: 499}, false, false)
 	f(jetstream.APIError{Code: 500}, false, true)
 	f(jetstream.APIError{Code: 503}, false, true)

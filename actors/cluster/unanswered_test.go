@@ -174,3 +174,33 @@ func TestSnapshotWithoutRoom(t *testing.T) {
 		}
 	}
 }
+
+// A cut that the leader of the stream has, but no quorum yet, is waited for.
+func TestQuorumComesLate(t *testing.T) {
+	s := newServers(t, 3, true)
+	a, b := s.member("a", false), s.member("b", false)
+	takes(t, b, []byte("one"), appends(t, a, []byte("one")))
+	info, err := a.c.stream.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stopped []int
+	for i, one := range s.All {
+		if one.Name() != info.Cluster.Leader {
+			s.Stop(i)
+			stopped = append(stopped, i)
+		}
+	}
+
+	appended := make(chan error, 1)
+	go func() {
+		_, err := a.Append([]byte("two"), []byte("note"))
+		appended <- err
+	}()
+	time.Sleep(2*appendTry + retryPause) // longer than an attempt
+	s.Again(t, stopped[0])
+	if err := <-appended; err != nil {
+		t.Fatal(err)
+	}
+	takes(t, b, []byte("two"), a.at)
+}
