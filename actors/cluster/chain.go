@@ -359,39 +359,3 @@ func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (
 	}
 	return sequence, err
 }
-
-// publish stores a message. It repeats an attempt without an answer; the id of the
-// message, which is among the options, keeps it from being stored twice.
-func (c *Cluster) publish(
-	ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt,
-) (sequence uint64, err error) {
-	for {
-		once, cancel := context.WithTimeout(ctx, appendTry)
-		ack, err := c.js.PublishMsg(once, m, options...)
-		cancel()
-
-		var refused *jetstream.APIError
-		switch {
-		case err == nil:
-			return ack.Sequence, nil
-		case isOutdated(err):
-			return 0, ErrOutdated
-		case errors.As(err, &refused) && !passes(refused):
-			return 0, err
-		}
-
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("no quorum of the NATS servers in time: %w", err)
-		case <-time.After(retryPause):
-		}
-	}
-}
-
-// isOutdated reports whether a message was refused because of one that is after the
-// expected last one.
-func isOutdated(err error) bool {
-	var refused *jetstream.APIError
-	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}

@@ -100,6 +100,56 @@ func TestConnects(t *testing.T) {
 	}
 }
 
+// unheard are servers whose answers to some messages are lost, and perhaps the messages too.
+type unheard struct {
+	jetstream.JetStream
+	answers, messages int
+}
+
+func (u *unheard) PublishMsg(
+	ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt,
+) (ack *jetstream.PubAck, err error) {
+	if u.messages--; u.messages < 0 {
+		ack, err = u.JetStream.PublishMsg(ctx, m, options...)
+	}
+	if u.answers--; u.answers >= 0 {
+		return nil, context.DeadlineExceeded
+	}
+	return ack, err
+}
+
+// A message that was stored without an answer is found again, also by a server that is alone.
+// One that was not stored is refused if another came before.
+func TestAnswerIsLost(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, b := s.member("a", false), s.member("b", false)
+	servers := a.c.js
+	a.c.js = &unheard{servers, 2, 0}
+	one := appends(t, a, []byte("one"))
+	takes(t, b, []byte("one"), one)
+	two := appends(t, a, []byte("two"))
+	takes(t, b, []byte("two"), two)
+
+	appends(t, b, []byte("three"))
+	a.c.js = &unheard{servers, 1, 1}
+	if at, err := a.Append([]byte("another three"), nil); !errors.Is(err, ErrOutdated) {
+		t.Errorf("a cut after another one, at the second attempt: %+v, %v", at, err)
+	}
+
+	bucket, err := a.c.Bucket(t.Context(), "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.c.js = &unheard{servers, 1, 0}
+	if n, err := bucket.PutLast(t.Context(), "key", []byte("value"), 0); n != 1 || err != nil {
+		t.Errorf("a value without an answer: number %d, %v; want 1", n, err)
+	}
+	a.c.js = &unheard{servers, 1, 1}
+	if n, err := bucket.PutLast(t.Context(), "another", []byte("value"), 0); !errors.Is(err, ErrOutdated) {
+		t.Errorf("a value of another key that comes too late: number %d, %v", n, err)
+	}
+}
+
 // What the servers refuse is not tried again; without an answer it is, until the time is over.
 func TestPublishIsRefused(t *testing.T) {
 	s := newServers(t, 1, false)
