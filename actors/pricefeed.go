@@ -132,8 +132,12 @@ func (f *PriceFeed) download(ctx context.Context) (text []byte, asOf time.Time, 
 // parsePrices refuses the whole text if one entry is not a price: an older list is
 // better than half of a list.
 func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice, error) {
-	var entries map[string]float64
-	if err := json.Unmarshal(text, &entries); err != nil {
+	var entries map[string]*float64
+	err := json.Unmarshal(text, &entries)
+	if err == nil && entries == nil {
+		err = errors.New("it is null")
+	}
+	if err != nil {
 		return nil, fmt.Errorf(`not an object of "chainId:address" to USD: %w`, err)
 	}
 
@@ -148,14 +152,17 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 		if err != nil {
 			return nil, err
 		}
-		if usd < 0 { // JSON has no infinity
-			return nil, fmt.Errorf("the price of %q is %g; it must be 0 or more", key, usd)
+		if usd == nil {
+			return nil, fmt.Errorf("the price of %q is null; leave out what has none", key)
+		}
+		if *usd < 0 { // JSON has no infinity
+			return nil, fmt.Errorf("the price of %q is %g; it must be 0 or more", key, *usd)
 		}
 		if known[tokenOf{chain, token}] {
 			return nil, fmt.Errorf("%d:%s has two prices; it must have one", chain, token)
 		}
 		known[tokenOf{chain, token}] = true
-		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})
+		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: *usd, AsOf: asOf})
 	}
 	return prices, nil
 }

@@ -46,6 +46,8 @@ func TestParsePrices(t *testing.T) {
 
 	f(``)
 	f(`[]`)
+	f(`null`)
+	f(`{"1:` + token + `": null}`)
 	f(`{"1:` + token + `": "1"}`)
 	f(`{"1:` + token + `": -1}`)
 	f(`{"1:` + token + `": 1e999}`)
