@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,6 +58,28 @@ func TestParsePrices(t *testing.T) {
 	f(`{"1:0x12": 1}`)
 	f(`{"9223372036854775808:` + token + `": 1}`)
 	f(`{"1:` + token + `": 1, "2:` + token + `": -0.5}`)
+}
+
+// FuzzPrices holds that whatever is read are prices, and one of each token.
+func FuzzPrices(f *testing.F) {
+	f.Add([]byte(`{"1:0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 0.999, ` +
+		`"42161:0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 2e-7}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := parsePrices(text, 7)
+		if (all == nil) != (err != nil) {
+			t.Errorf("%v, %v", all, err)
+		}
+
+		for chain, prices := range all {
+			known := map[market.Address]bool{}
+			for _, p := range prices {
+				if known[p.Token] || !(p.Usd >= 0 && p.Usd <= math.MaxFloat64) || p.AsOf != 7 {
+					t.Errorf("chain %d: %+v", chain, p)
+				}
+				known[p.Token] = true
+			}
+		}
+	})
 }
 
 // A reading replaces the one before, with the time at which it was true; one

@@ -256,6 +256,31 @@ func TestPruneBeforeTheFirstCut(t *testing.T) {
 	takes(t, s.member("b", false), []byte("one"), one)
 }
 
+// FuzzSnapshot holds that no bytes of a snapshot make reading it panic, and that they are
+// broken unless they are whole.
+func FuzzSnapshot(f *testing.F) {
+	at := Place{Sequence: 3, Number: 2}
+	var whole bytes.Buffer
+	w, err := newSnapshotWriter(&whole, 7, at)
+	if err == nil {
+		_, err = w.Write([]byte("content"))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		f.Fatal(err)
+	}
+
+	f.Add(whole.Bytes())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := newSnapshotReader(bytes.NewReader(text), 7, at)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err != nil && !errors.Is(err, ErrBroken) || err == nil && len(text) < snapshotHeader+4+32 {
+			t.Errorf("%x: %v", text, err)
+		}
+	})
+}
+
 // A snapshot ends where it says, also if what follows cannot be read.
 func TestEndOfASnapshot(t *testing.T) {
 	var whole bytes.Buffer

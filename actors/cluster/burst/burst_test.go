@@ -187,6 +187,31 @@ func (took *times) holdLimit(t *testing.T, nodes ...*session) {
 	}
 }
 
+// FuzzAnnouncement holds that whatever is read is within its bounds, and is sent as it was read.
+func FuzzAnnouncement(f *testing.F) {
+	sent := &Announcement{
+		Node: "a", Process: "p", Number: 7, Nodes: 3, Rest: 11, Peers: []Heard{{"b", "q", 5, 3, 400}},
+		Accounts: []Claim{{1, 0, 0}, {1 << 40, 2500, accounts.WholeLimit}},
+	}
+	text, body := sent.encode()
+	f.Add(text, body)
+	f.Fuzz(func(t *testing.T, text string, body []byte) {
+		a, err := decodeAnnouncement(text, body)
+		if err != nil {
+			return
+		}
+
+		for _, c := range a.Accounts {
+			if c.Need < 0 || c.Need > maxNeed || c.Parts < 0 || c.Parts > accounts.WholeLimit {
+				t.Errorf("%+v", c)
+			}
+		}
+		if got, err := decodeAnnouncement(a.encode()); err != nil || !reflect.DeepEqual(got, a) {
+			t.Errorf("%+v is read as %+v, %v", a, got, err)
+		}
+	})
+}
+
 // An announcement comes as it was sent, and one that is damaged is refused.
 func TestAnnouncement(t *testing.T) {
 	sent := &Announcement{

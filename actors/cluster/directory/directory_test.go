@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -362,6 +363,35 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s is accepted without its end", value)
 		}
 	}
+}
+
+// FuzzChange holds that whatever is read has the name that it is stored under, and is written as
+// it was read.
+func FuzzChange(f *testing.F) {
+	f.Add("account.2", []byte(`{"id":2,"name":"acme","plan":"free","suspended":true,"createdAt":5}`))
+	f.Add("key.7", []byte(`{"id":7,"account":2,"hash":"`+strings.Repeat("0a", 32)+
+		`","kind":"browser","origins":["https://a.example"],"prefix":"tm_web_012345678","label":"site"}`))
+	plans := registry.Change{Plans: accounts.DefaultPlans()}
+	value, err := encode(&plans)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plans.Name(), value)
+
+	f.Fuzz(func(t *testing.T, name string, value []byte) {
+		c, err := decode(name, 3, value)
+		if err != nil {
+			return
+		}
+		again, err := encode(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(name, 3, again)
+		if err != nil || c.Name() != name || !reflect.DeepEqual(got, c) {
+			t.Errorf("%s: %s is read as %+v, %v; want %+v", name, again, got, err, c)
+		}
+	})
 }
 
 // entry is one of the bucket.
