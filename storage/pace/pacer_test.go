@@ -178,7 +178,7 @@ func TestPaceStrides(t *testing.T) {
 // is soon answered leave its strides short then too.
 func TestBackgroundIsPatient(t *testing.T) {
 	looks := uint64(0)
-	p := Background(func() uint64 { looks++; return looks }) // requests at every look
+	var p *Pacer
 	pause := func(worked time.Duration) (took time.Duration) {
 		p.last = time.Now().Add(-worked)
 		began := time.Now()
@@ -186,11 +186,20 @@ func TestBackgroundIsPatient(t *testing.T) {
 		return time.Since(began)
 	}
 
-	if took := pause(busyStride); took < backgroundPatience || p.stride > backgroundPatience/fairParts/2 {
-		t.Errorf("a pause of %s, then a stride of %s; want a pause of %s at least", took, p.stride, backgroundPatience)
-	}
-	if took := pause(busyStride); took > backgroundPatience/2 || p.stride < busyStride {
-		t.Errorf("without patience left a pause of %s", took)
+	for tries := 10; ; tries-- { // a busy machine may sleep during a look
+		p = Background(func() uint64 { looks++; return looks }) // requests at every look
+		first := pause(busyStride)
+		stride := p.stride
+		second := pause(busyStride)
+		if first < backgroundPatience {
+			t.Fatalf("a pause of %s; want %s at least", first, backgroundPatience)
+		}
+		if stride <= backgroundPatience/fairParts/2 && second <= backgroundPatience/2 && p.stride >= busyStride {
+			break
+		}
+		if tries == 0 {
+			t.Fatalf("a stride of %s, and without patience left a pause of %s", stride, second)
+		}
 	}
 
 	// What work does without a pause pays for it.
