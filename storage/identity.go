@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/storage/database"
 )
 
 // The formats of the store, newest last. A change to any key, record or meaning

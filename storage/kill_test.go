@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/storage/disktest"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"tidemark/storage/disktest"
 )
 
 // These environment variables make this test binary the process that is killed:

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/storage/disktest"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage/disktest"
 )
 
 // A store can be checked on a read-only copy, with and without the lock file.

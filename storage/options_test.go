@@ -4,10 +4,10 @@ import (
 	"log/slog"
 	"testing"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage/database"
 )
 
 // TestDefaults: what is not set gets its default, and what is set stays.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/storage/database"
 )
 
 // Market data can be built again from the feed, so a damaged file never keeps a node

@@ -15,12 +15,12 @@ import (
 	"syscall"
 	"testing"
 
-	"tidemark/storage/database"
-
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
+
+	"tidemark/storage/database"
 )
 
 func TestMain(m *testing.M) {

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/storage/database"
 )
 
 // Lost is the error of a store that lacks acknowledged batches, or whose

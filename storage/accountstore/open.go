@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage/database"
 )
 
 // Options configure the accounts' store. The zero value suits a node.
@@ -27,7 +27,7 @@ type Options struct {
 	// free space at which the market store stops.
 	MinFreeBytes uint64
 	Logger       *slog.Logger // nil: slog.Default()
-	Exit         func()       // as Options.Exit
+	Exit         func()       // as storage.Options.Exit
 	FS           vfs.FS       // nil: the operating system's
 }
 
@@ -71,9 +71,8 @@ func (o *Options) pebble() *pebble.Options {
 	}
 }
 
-// Open opens or creates the store in a directory. It refuses a store that
-// lacks acknowledged batches (Lost), is damaged (Damage) or is
-// open in another process (ErrLocked).
+// Open opens or creates the store in a directory. It refuses a store that lacks acknowledged
+// batches (Lost), is damaged (Damage) or is open in another process (database.ErrLocked).
 func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	a := &Store{fs: o.FS, dir: dir, proofPath: proofPath(dir), opts: o}

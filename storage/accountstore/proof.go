@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"time"
 
-	"tidemark/storage/database"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage/database"
 )
 
 // Pebble treats damage near the end of its log as the end of the log: it opens
