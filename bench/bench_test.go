@@ -221,6 +221,34 @@ func TestReadPaths(t *testing.T) {
 	f("/v1/pools HTTP/1.1")
 }
 
+// A report tells a list of paths from others of its length, in whatever order it is.
+func TestListDigest(t *testing.T) {
+	lists := func(paths ...string) (all []string) {
+		for _, rates := range [][]float64{nil, {10}} {
+			s := newSuite(Settings{Paths: paths, Rates: rates})
+			sc := s.ownLoad()[0]
+			sc.Mix, sc.Run = nil, func(context.Context, *suite, *report.Scenario) error { return nil }
+			out, err := s.measureScenario(t.Context(), &sc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, out.List)
+		}
+		return all
+	}
+
+	both := lists("/v1/pools", "/v1/stats")
+	if both[0] == "" || both[0] != both[1] || !slices.Equal(both, lists("/v1/stats", "/v1/pools")) {
+		t.Errorf("the digests of a list are %q, and in another order %q", both, lists("/v1/stats", "/v1/pools"))
+	}
+	if other := lists("/v1/pools", "/v1/chains"); other[0] == both[0] {
+		t.Errorf("another list has the digest %s too", other[0])
+	}
+	if none := lists(); none[0] != "" {
+		t.Errorf("without a list it is %q", none[0])
+	}
+}
+
 // The hot page beside refreshes is asked for at the rate of the scenario without them, which
 // has to be in the run, before it and on as many processors.
 func TestHalfRate(t *testing.T) {

@@ -3,11 +3,14 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tidemark/bench/load"
@@ -56,20 +59,26 @@ func pathsMix(paths []string) func(*target) load.Mix {
 	}
 }
 
+// digest tells a list of paths from others: each is as likely, in whatever order they are.
+func digest(paths []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(paths)), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
 // ownLoad is what is measured instead of the table, when the settings have a list
 // of paths or rates: a scenario for every rate, or one as fast as connections allow.
 func (s *suite) ownLoad() (all []scenario) {
-	mix, what := zipfMix, "all routes as users ask them"
+	mix, what, list := zipfMix, "all routes as users ask them", ""
 	if len(s.Paths) > 0 {
-		mix, what = pathsMix(s.Paths), fmt.Sprintf("any of %d paths", len(s.Paths))
+		mix, what, list = pathsMix(s.Paths), fmt.Sprintf("any of %d paths", len(s.Paths)), digest(s.Paths)
 	}
 	if len(s.Rates) == 0 {
-		return []scenario{{Name: "own", What: what, Everybody: true, Mix: mix}}
+		return []scenario{{Name: "own", What: what, List: list, Everybody: true, Mix: mix}}
 	}
 
 	for _, rate := range s.Rates {
 		all = append(all, scenario{
-			Name: fmt.Sprintf("rate-%g", rate), Everybody: true, Mix: mix, Rate: rate,
+			Name: fmt.Sprintf("rate-%g", rate), List: list, Everybody: true, Mix: mix, Rate: rate,
 			What: fmt.Sprintf("%s, %g requests a second, open loop", what, rate),
 		})
 	}

@@ -17,9 +17,10 @@ import (
 // scenario is one thing to measure: a mix, or what Run does.
 type scenario struct {
 	Name, What string
-	Mode       mode // of the node
-	Own        bool // needs a node of our own
-	Everybody  bool // asks with every key of the run, else with one a connection
+	List       string // digest of the list of paths that it asks for; empty: there is none
+	Mode       mode   // of the node
+	Own        bool   // needs a node of our own
+	Everybody  bool   // asks with every key of the run, else with one a connection
 	// RateOf is the scenario whose rate this one takes. It has to be in the same run.
 	RateOf string
 

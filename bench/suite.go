@@ -210,7 +210,7 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 		return sum
 	}
 
-	out := &report.Scenario{Name: sc.Name, What: sc.What, Connections: s.Connections, Rounds: 1}
+	out := &report.Scenario{Name: sc.Name, What: sc.What, List: sc.List, Connections: s.Connections, Rounds: 1}
 	if of := s.run.Scenario(sc.RateOf); of != nil {
 		out.Rate = of.Rate
 	}

@@ -148,7 +148,12 @@ func TestUnlikeLoads(t *testing.T) {
 	own := Scenario{Name: "own", What: "any of 9 paths", Connections: 8}
 	more, other := own, own
 	more.Connections, other.What = 64, "any of 7 paths"
+	listed, relisted := own, own
+	listed.List, relisted.List = "1234", "5678"
 	f(own, own, "0 % worse")
+	f(listed, listed, "0 % worse")
+	f(listed, relisted, "not comparable: the lists have other paths")
+	f(own, listed, "0 % worse") // an older run does not know its list
 	f(own, more, "not comparable: 8 connections, and 64")
 	f(other, own, "not comparable: any of 7 paths, and any of 9 paths")
 	f(Scenario{Name: "hot", What: "a"}, Scenario{Name: "hot", What: "b", Connections: 8}, "0 % worse")

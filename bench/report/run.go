@@ -162,6 +162,7 @@ func (a *Answers) Bad() uint64 { return a.Failures + a.Unanswered + a.Wrong }
 type Scenario struct {
 	Name        string   `json:"name"`
 	What        string   `json:"what"`
+	List        string   `json:"list,omitempty"` // digest of a list of paths; empty: not known, or none
 	Connections int      `json:"connections"`
 	Rate        float64  `json:"rate"`   // requests a second of an open loop; 0: closed
 	Rounds      int      `json:"rounds"` // turns of each side

@@ -155,7 +155,7 @@ func Changes(old, now *Run) (changes []Change, err error) {
 }
 
 // unlikeLoads says how a scenario's load differs from that of an older run, as far as both say it.
-// What a list of paths or a rate asks for is in its description.
+// What a list of paths or a rate asks for is in its description, and the list has a digest.
 func unlikeLoads(a, b *Scenario) string {
 	own := b.Name == "own" || strings.HasPrefix(b.Name, "rate-")
 	switch {
@@ -163,6 +163,8 @@ func unlikeLoads(a, b *Scenario) string {
 		return fmt.Sprintf("%d connections, and %d", a.Connections, b.Connections)
 	case own && a.What != b.What:
 		return fmt.Sprintf("%s, and %s", a.What, b.What)
+	case a.List != b.List && min(a.List, b.List) != "":
+		return "the lists have other paths"
 	}
 	return ""
 }
