@@ -57,7 +57,8 @@ const (
 
 // ComparePeers compares a node without its page cache with databases that the
 // command serves: a scenario for every question to every peer, which is its
-// limit. Without rounds it only compares answers. It returns a run also with an error.
+// limit. Without rounds it only compares answers. It returns what it measured also with an
+// error; when ctx ends, the run is cut short.
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Run, err error) {
 	if err := settings.check(0); err != nil {
 		return nil, err
@@ -77,6 +78,15 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 		return nil, fmt.Errorf("cannot write the keys: %w", err)
 	}
 
+	err = s.askPeers(ctx, command, keys)
+	if ctx.Err() != nil {
+		s.noteCut(ctx, err)
+	}
+	return &s.run, err
+}
+
+// askPeers compares the node with one peer after the other; one that fails leaves the others.
+func (s *suite) askPeers(ctx context.Context, command, keys string) error {
 	var faults []error
 	for number, name := range PeerNames {
 		same := func(only string) bool { return strings.EqualFold(only, name) }
@@ -84,21 +94,29 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 			continue
 		}
 		if err := s.ensureNode(ctx, bare); err != nil {
-			return &s.run, errors.Join(append(faults, err)...)
+			s.noteCut(ctx, err)
+			return errors.Join(append(faults, err)...)
 		}
+
 		c := contest{suite: s, number: uint64(number)}
-		if err := c.askAll(ctx, name, command, keys); err != nil {
-			s.say("%s: %v", name, err)
-			s.run.Scenarios = append(s.run.Scenarios, report.Scenario{
-				Name: name, Peer: name, Answers: report.Answers{Problems: []string{err.Error()}},
-			})
-			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		err := c.askAll(ctx, name, command, keys)
+		if err == nil {
+			continue
 		}
+		faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		if ctx.Err() != nil {
+			return errors.Join(faults...)
+		}
+		s.say("%s: %v", name, err)
+		s.run.Scenarios = append(s.run.Scenarios, report.Scenario{
+			Name: name, Peer: name, Answers: report.Answers{Problems: []string{err.Error()}},
+		})
 	}
+
 	if s.Rounds > 0 {
 		faults = append(faults, s.refreshNode(ctx))
 	}
-	return &s.run, errors.Join(faults...)
+	return errors.Join(faults...)
 }
 
 // contest is one peer in comparison with the node.
@@ -136,8 +154,11 @@ func (c *contest) askAll(ctx context.Context, name, command, keys string) (err e
 
 	var faults []error
 	for i := range questions {
-		faults = append(faults, c.timeQuestion(ctx, &questions[i], false),
-			c.timeQuestion(ctx, &questions[i], true))
+		for _, keyed := range []bool{false, true} {
+			if ctx.Err() == nil {
+				faults = append(faults, c.timeQuestion(ctx, &questions[i], keyed))
+			}
+		}
 	}
 	return errors.Join(faults...)
 }
@@ -176,6 +197,9 @@ func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (er
 	if err == nil && c.Rounds > 0 {
 		err = c.compare(ctx, &out, side(c.ask, "", load.Config{Keys: c.keys}), side(c.runLoad, prefix,
 			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU}))
+	}
+	if ctx.Err() != nil { // what was compared is not enough to be kept
+		return err
 	}
 	if err != nil {
 		out.Note("%v", err)
@@ -283,7 +307,8 @@ func (s *suite) addPeers() error {
 	if err != nil {
 		return fmt.Errorf("cannot read the peers in %s: %w", s.Peers, err)
 	}
-	if c := &peers.Corpus; c.Positions == s.record.Corpus.Positions && c.Genesis == s.record.Spec.Genesis {
+	c := &peers.Corpus
+	if peers.Cut == "" && c.Positions == s.record.Corpus.Positions && c.Genesis == s.record.Spec.Genesis {
 		s.run.Scenarios = append(s.run.Scenarios, peers.Scenarios...)
 	}
 	return nil

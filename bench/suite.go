@@ -107,9 +107,21 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 	if err == nil {
 		err = s.runScenarios(ctx)
 	}
+	s.noteCut(ctx, err)
 	err = errors.Join(err, s.finish(), s.addPeers())
 	s.run.Figures = figures(&s.run)
 	return &s.run, err
+}
+
+// noteCut writes down why a run ended before everything was measured, if it did.
+func (s *suite) noteCut(ctx context.Context, err error) {
+	if err == nil {
+		return
+	}
+	s.run.Cut = err.Error()
+	if why := context.Cause(ctx); why != nil {
+		s.run.Cut = why.Error()
+	}
 }
 
 // prepare starts the node and learns what it has.

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/bench/process"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
@@ -71,6 +73,44 @@ func TestAnswersAreTheNodes(t *testing.T) {
 	t.Log("compared with", installed)
 	run(node, "bench", "peers", "--only", installed, "--corpus", data, "--command", front,
 		"--rounds", "0", "--keys", "100")
+	interruptWhenLoaded(t, exec.Command(node, "bench", "peers", "--only", "SQLite", "--corpus", data,
+		"--command", front, "--length", "1m", "--keys", "100"))
+}
+
+// interruptWhenLoaded interrupts a comparison after its peer has loaded the corpus: it says and
+// keeps what that took, and that it was cut short.
+func interruptWhenLoaded(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	kept := filepath.Join(t.TempDir(), "peers.ndjson")
+	var said process.Output
+	cmd.Args = append(cmd.Args, "--out", kept)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+
+	for !strings.Contains(said.String(), "loaded with") {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended with %v: %s", err, said.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if err := <-ended; err == nil {
+		t.Error("it ended as if it had compared everything")
+	}
+
+	text, err := os.ReadFile(kept)
+	if err != nil || !strings.Contains(string(text), `"cut":"interrupt signal received"`) ||
+		!strings.Contains(string(text), `"name":"SQLite: refresh"`) {
+		t.Errorf("it kept %s, %v", text, err)
+	}
+	if !strings.Contains(said.String(), "cut short, not everything was measured: interrupt signal received") {
+		t.Errorf("it said %s", said.String())
+	}
 }
 
 // SQLite answers every list, and every filter above the default floor, from an

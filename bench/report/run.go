@@ -16,6 +16,7 @@ type Run struct {
 	Scenarios []Scenario `json:"scenarios"`
 	Figures   []Figure   `json:"figures"`
 	Units     Units      `json:"units"`
+	Cut       string     `json:"cut,omitempty"` // why it ended before everything was measured; empty: it did not
 }
 
 // Settings are what a run was asked to do.

@@ -122,15 +122,15 @@ func (c *BenchPeersCmd) Run() error {
 		},
 		Progress: os.Stderr,
 	}, c.Command)
-	if run == nil || ctx.Err() != nil {
+	if run == nil || len(run.Scenarios) == 0 {
 		return err
 	}
 	describeBuild(&run.Machine)
-	err = errors.Join(err, report.Table(os.Stdout, run))
-	fmt.Printf("%d positions; %s; no page cache on any side\n", run.Corpus.Positions, run.Settings.Pinned)
-	if c.Out != "" {
+	if c.Out != "" { // first, since a reader of what is printed may leave before its end
 		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }))
 	}
+	err = errors.Join(err, report.Table(os.Stdout, run))
+	fmt.Printf("%d positions; %s; no page cache on any side\n", run.Corpus.Positions, run.Settings.Pinned)
 	return err
 }
 
