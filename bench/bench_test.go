@@ -22,6 +22,7 @@ import (
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
+	"tidemark/bench/process"
 	"tidemark/bench/report"
 )
 
@@ -416,6 +417,39 @@ func TestCheckURL(t *testing.T) {
 		f(bad, false, "it is http://HOST:PORT")
 		f(bad, true, "it is http://HOST:PORT")
 	}
+}
+
+// A scenario that is stopped in the middle keeps what it measured, with the mark of that, and
+// meets no goal.
+func TestStoppedScenarioIsKept(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+	f := func(sc scenario) {
+		t.Helper()
+		s := newSuite(Settings{URL: server.URL, Unpinned: true, Length: 3 * time.Second, Progress: io.Discard,
+			Settings: report.Settings{Connections: 2, Rounds: 1}})
+		s.node, s.keys, s.scratch = &process.Node{API: server.Listener.Addr().String()}, []string{"k"}, t.TempDir()
+		var err error
+		if s.cores, err = process.Split(false); err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer stop()
+		sc.Mix = pathsMix([]string{"/v1/pools"})
+		out, err := s.measureScenario(ctx, &sc)
+		if !errors.Is(err, context.DeadlineExceeded) || !out.Cut || out.Node.Requests == 0 || out.Unsent > 0 {
+			t.Errorf("%s is %+v, %v", sc.Name, out, err)
+		}
+		if _, known := valueOf(&report.Run{Scenarios: []report.Scenario{*out}}, sc.Name, "p99"); known {
+			t.Errorf("%s passes for a whole one", sc.Name)
+		}
+	}
+
+	f(scenario{Name: "rate-100", Rate: 100})
+	f(scenario{Name: "rate-20", Rate: 20})
 }
 
 // A run that is stopped while it learns what a node has does not wait for one that hangs, and

@@ -106,16 +106,17 @@ func (s *suite) turns() (n int, length time.Duration) {
 func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
 	turns, _ := s.turns()
 	sides, err := s.runRounds(ctx, out, s.Rounds*turns, load.Throughput, node, other)
-	if err != nil {
+	if len(sides) == 0 || len(sides[1]) == 0 {
 		return err
 	}
 
-	ratios, cpus := load.Ratios(sides[0], sides[1])
+	both := min(len(sides[0]), len(sides[1])) // a round that was cut short may have one of them
+	ratios, cpus := load.Ratios(sides[0][:both], sides[1][:both])
 	out.Ratio, out.RatioCPU = load.Median(ratios), load.Median(cpus)
 	low, high := load.MedianRange(ratios)
 	out.Spread = (high - low) / 2 / max(out.Ratio, 1e-9)
 	out.Limit = &load.Middle(sides[1], load.Throughput).Measure
-	return nil
+	return err
 }
 
 // askAlone measures the node without a comparison.
@@ -132,13 +133,14 @@ func (s *suite) askInRounds(
 		return s.ask(ctx, cfg)
 	})
 	if err != nil {
-		return nil, err
+		return nil, err // what there is of it is in out
 	}
 	return load.Middle(sides[0], load.Tail), nil
 }
 
 // runRounds runs rounds and writes down the first side, the node's: the round of which a
 // figure is the median, what the answers of all rounds were, and what the node did meanwhile.
+// With an error it does so for the rounds that there are, and returns them.
 func (s *suite) runRounds(
 	ctx context.Context, out *report.Scenario, rounds int, figure func(*load.Result) float64,
 	sides ...load.Side,
@@ -150,15 +152,13 @@ func (s *suite) runRounds(
 		return err
 	})
 	seen := published()
-	if err != nil {
+	if len(all[0]) == 0 {
 		return nil, err
 	}
 
 	mid := load.Middle(all[0], figure)
-	if err := s.keepHistogram(out.Name, mid); err != nil {
-		return nil, err
-	}
-	out.Rounds, out.Node, out.Series = rounds, mid.Measure, mid.Series
+	err = errors.Join(err, s.keepHistogram(out.Name, mid))
+	out.Rounds, out.Node, out.Series = len(all[0]), mid.Measure, mid.Series
 	out.CacheShare = cacheShare(before, s.node.Counters())
 	for _, r := range all[0] {
 		out.Add(&r.Answers)
@@ -169,7 +169,7 @@ func (s *suite) runRounds(
 			out.Refreshes = append(out.Refreshes, m)
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // cacheShare is which part of the pages came from the page cache meanwhile.

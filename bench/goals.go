@@ -45,11 +45,11 @@ func readGoals(text string) []goal {
 }
 
 // valueOf finds a metric in a run, the most of any scenario where none is named;
-// false when it was not measured.
+// false when it was not measured to the end.
 func valueOf(run *report.Run, scenario, metric string) (most float64, ok bool) {
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
-		if scenario != "" && scenario != s.Name {
+		if s.Cut || scenario != "" && scenario != s.Name {
 			continue
 		}
 		if x, has := metricOf(s, metric); has {

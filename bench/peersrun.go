@@ -198,7 +198,7 @@ func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (er
 		err = c.compare(ctx, &out, side(c.ask, "", load.Config{Keys: c.keys}), side(c.runLoad, prefix,
 			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU}))
 	}
-	if ctx.Err() != nil { // what was compared is not enough to be kept
+	if out.Cut = ctx.Err() != nil; out.Cut && out.Limit == nil {
 		return err
 	}
 	if err != nil {

@@ -202,17 +202,20 @@ func (s *suite) runScenarios(ctx context.Context) error {
 		}
 
 		out, err := s.measureScenario(ctx, sc)
+		if err == nil || out.Cut {
+			s.run.Scenarios = append(s.run.Scenarios, *out)
+			s.say("%-14s %s", "", out.Summary())
+		}
 		if err != nil {
 			return fmt.Errorf("scenario %s: %w", sc.Name, err)
 		}
-		s.run.Scenarios = append(s.run.Scenarios, *out)
-		s.say("%-14s %s", "", out.Summary())
 	}
 	return nil
 }
 
 // measureScenario runs one scenario, and notes what the node held and what other
-// processes used of the machine meanwhile.
+// processes used of the machine meanwhile. With an error the scenario is cut short if it has
+// answers, and has nothing to show if not.
 func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scenario, error) {
 	ownUse := func() time.Duration {
 		sum := process.Own()
@@ -231,9 +234,8 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 	if sc.Mix != nil {
 		run = func(ctx context.Context, s *suite, out *report.Scenario) error { return s.measureMix(ctx, sc, out) }
 	}
-	if err := run(ctx, s, out); err != nil {
-		return nil, err
-	}
+	err := run(ctx, s, out)
+	out.Cut = err != nil && out.Asked()
 
 	// Of a node that the scenario replaced, the use is not known.
 	if used := ownUse() - own; used > 0 {
@@ -245,7 +247,7 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 		out.Set("resident", float64(memory.Resident)/(1<<30), "GiB")
 		out.Set("resident at most", float64(memory.Peak)/(1<<30), "GiB")
 	}
-	return out, nil
+	return out, err
 }
 
 // askOnce asks the node once, outside of a load, and counts what that cost.

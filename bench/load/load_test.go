@@ -417,6 +417,40 @@ func TestStopOfHangingServer(t *testing.T) {
 	}
 }
 
+// What was measured until a run is stopped is right for that time: rate, series, and what was
+// due, of which nothing that is under way counts as a fault.
+func TestStoppedRunIsMeasured(t *testing.T) {
+	var asked atomic.Int64
+	hanging := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 20 {
+			<-hanging
+		}
+		io.WriteString(w, "ok")
+	}))
+	defer server.Close()
+	defer close(hanging)
+
+	const rate = 100
+	ctx, stop := context.WithTimeout(t.Context(), 800*time.Millisecond)
+	defer stop()
+	r, err := Run(ctx, Config{
+		Addr: server.Listener.Addr().String(), Connections: 4, Mix: onePath("/"), Rate: rate, Length: time.Minute,
+	})
+	if !errors.Is(err, context.DeadlineExceeded) || r == nil {
+		t.Fatalf("it ended with %+v, %v", r, err)
+	}
+	if r.Elapsed > 5*time.Second || r.PerSecond < rate*0.8 || r.PerSecond > rate*1.2 {
+		t.Errorf("%.1f answers a second in %s; want %d", r.PerSecond, r.Elapsed, rate)
+	}
+	if seconds := float64(len(r.Series)) * tickLength.Seconds(); seconds > r.Elapsed.Seconds()+0.1 {
+		t.Errorf("a series of %v s; want that of %s", seconds, r.Elapsed)
+	}
+	if r.Unsent > 0 || r.Bad() > 0 || len(r.Problems) > 0 {
+		t.Errorf("unsent %d, bad %d, problems %v; want none", r.Unsent, r.Bad(), r.Problems)
+	}
+}
+
 // Only 2xx is throughput, and an answer that failed is one failure, whatever else is wrong
 // with it.
 func TestFailuresAreCountedOnce(t *testing.T) {

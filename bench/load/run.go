@@ -120,7 +120,8 @@ const (
 )
 
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
-// answer is in. It starts its own goroutines and leaves none behind.
+// answer is in. With the error of ctx it returns what was measured until then.
+// It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	switch {
 	case cfg.Length <= 0:
@@ -180,6 +181,8 @@ func (r *run) runAll() (*Result, error) {
 		r.checkAnswers(w.checks, result)
 		err = errors.Join(err, w.err)
 	}
+	ticks := int((result.Elapsed + tickLength - 1) / tickLength) // fewer where it was stopped
+	result.Series = result.Series[:min(ticks, len(result.Series))]
 	result.measure(len(r.workers), client, server)
 	return result, err
 }

@@ -38,6 +38,22 @@ func TestInTurns(t *testing.T) {
 	if _, err := InTurns(t.Context(), 1, sides...); !errors.Is(err, failed) {
 		t.Errorf("the error is %v; want %v", err, failed)
 	}
+
+	// What there is until then is kept, with a round that was cut short if it has answers.
+	for requests, want := range map[uint64]int{7: 3, 0: 2} {
+		asked := 0
+		all, err := InTurns(t.Context(), 9, func(context.Context) (*Result, error) {
+			r := new(Result)
+			if asked++; asked == 3 {
+				r.Requests = requests
+				return r, failed
+			}
+			return r, nil
+		})
+		if !errors.Is(err, failed) || len(all[0]) != want {
+			t.Errorf("with %d answers in the third of 9 rounds there are %d, %v; want %d", requests, len(all[0]), err, want)
+		}
+	}
 }
 
 // The middle of three rounds by one figure need not be that by another.

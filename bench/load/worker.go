@@ -34,6 +34,7 @@ type worker struct {
 	inFlight int
 	sample   time.Duration // when the next response is looked at
 	open     int           // connections
+	until    time.Duration // when it ends to ask
 	err      error         // why it ended early
 }
 
@@ -57,6 +58,7 @@ func (r *run) addWorker(number, connections int) error {
 		idle:   make([][]int, len(r.targets)),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
 		pace:   Pace(r.cfg.Rate) / Pace(r.cfg.Workers),
+		until:  r.end,
 	}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -92,11 +94,11 @@ func (w *worker) askUntilEnd() {
 	last := w.end + drainTime
 	for {
 		now := w.now()
-		stopped := w.ctx.Err() != nil
-		if stopped {
-			last = min(last, now+stopTime)
+		if w.ctx.Err() != nil {
+			w.until = min(w.until, now)
+			last = min(last, w.until+stopTime)
 		}
-		asking := now < w.end && w.open > 0 && !stopped
+		asking := now < w.until && w.open > 0
 		if !asking && (w.inFlight == 0 || now > last) {
 			break
 		}
@@ -123,12 +125,12 @@ func (w *worker) askUntilEnd() {
 	}
 
 	w.countWork(false, w.now())
-	if w.inFlight > 0 && w.ctx.Err() == nil {
+	if w.inFlight > 0 && w.ctx.Err() == nil { // nobody waited for more where it was stopped
 		w.Note("no answer came within %s of the end", drainTime)
+		w.Unanswered += uint64(w.inFlight)
 	}
-	w.Unanswered += uint64(w.inFlight)
 	if w.pace > 0 { // what was due and was not sent
-		due := uint64(w.end.Seconds() * float64(w.pace))
+		due := uint64(w.until.Seconds() * float64(w.pace))
 		w.countUnsent(max(due, w.sent) - w.sent)
 	}
 }
@@ -283,7 +285,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 		// server that stalls until then would have no late answer at all.
 		w.countLatency(c.head.status, now-c.due)
 		w.countLate(c.late + now - w.looked)
-		if now <= w.end {
+		if now <= w.until {
 			w.countThroughput(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
 		}
 	}

@@ -179,7 +179,8 @@ type Scenario struct {
 	Answers              // of the node
 	Series      []Point  `json:"series"`
 	Refreshes   []Moment `json:"refreshes"`
-	Values      []Value  `json:"values"` // what else was measured
+	Values      []Value  `json:"values"`        // what else was measured
+	Cut         bool     `json:"cut,omitempty"` // it ended before everything of it was measured
 }
 
 // Asked reports whether anything was asked, whatever became of it.
@@ -218,6 +219,7 @@ func (s *Scenario) Flags() (flags []string) {
 		}
 	}
 
+	add(s.Cut, "it was cut short: its figures are of what was measured until then")
 	add(s.Saturated(), "the client was at its limit: compare CPU, not throughput")
 	late := millisAt(s.Node.ClientLate, 99)
 	add(s.Rate > 0 && late > lateClient*s.Node.At(99),
