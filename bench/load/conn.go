@@ -16,6 +16,7 @@ type conn struct {
 	fd     int // -1: closed
 	target int // which one it asks
 	busy   bool
+	ended  bool // by the server, between two requests
 	part   *Part
 	due    time.Duration // when the request should have been sent
 	late   time.Duration // how long after that it was at most, by fault of the client
@@ -128,6 +129,13 @@ type head struct {
 	length  int   // of the body
 	charged int64 // units, as the response says
 	closes  bool  // the server closes the connection after it
+}
+
+// isFarewell reports whether a server that was asked nothing says that it closes the connection,
+// as with a 408 after the time in which a request should have come.
+func isFarewell(b []byte) bool {
+	h, n, err := parseHead(b)
+	return err == nil && n > 0 && h.closes
 }
 
 // maxResponseHead bounds a response's head: no server of ours sends more.

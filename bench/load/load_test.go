@@ -337,10 +337,12 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// Requests of an open loop that were due when the server had closed every connection were not
-// answered, also if nothing was under way when it did.
+// Requests of an open loop that were due when the server had closed every connection, and took
+// no other, were not answered, also if nothing was under way when it did.
 func TestServerGoneBetweenRequests(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		server.Listener.Close()
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -357,6 +359,37 @@ func TestServerGoneBetweenRequests(t *testing.T) {
 		t.Errorf("answers %v, unanswered %d, unsent %d, problems %v; want 2, 18, 0 and why",
 			r.Statuses, r.Unanswered, r.Unsent, r.Problems)
 	}
+}
+
+// A connection that a server closes while nothing is asked is opened again when it is needed:
+// servers do so after some time, with a farewell or without a word.
+func TestServerClosesIdle(t *testing.T) {
+	f := func(farewell string) {
+		t.Helper()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			time.Sleep(10 * time.Millisecond)
+			io.WriteString(conn, farewell)
+		}))
+		defer server.Close()
+
+		r := mustRun(t, Config{
+			Addr: server.Listener.Addr().String(), Connections: 2, Mix: onePath("/"), Rate: 5, Length: 2 * time.Second,
+		})
+		if r.Statuses[200] != 10 || r.Reopened != 9 || r.Bad() > 0 || r.Unsent > 0 || len(r.Problems) > 0 {
+			t.Errorf("after %q: answers %v, %d reopened, %d bad, %d unsent, problems %v; want 10, 9, 0, 0 and none",
+				farewell, r.Statuses, r.Reopened, r.Bad(), r.Unsent, r.Problems)
+		}
+	}
+
+	f("")
+	f("HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\nConnection: close\r\n\r\nlate")
 }
 
 // A connection that a server closes in order, as its answer says, is opened again: a proxy does

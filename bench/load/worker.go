@@ -195,7 +195,11 @@ func (w *worker) sendDue(now time.Duration) {
 
 		index := (*idle)[len(*idle)-1]
 		*idle = (*idle)[:len(*idle)-1]
-		if w.conns[index].fd >= 0 { // nor did it break while it was idle
+		c := &w.conns[index]
+		if c.ended {
+			w.reopen(index)
+		}
+		if c.fd >= 0 { // nor did it break while it was idle
 			w.ask(index, due, now)
 		}
 	}
@@ -240,6 +244,11 @@ func (w *worker) readAnswer(index int) {
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
 	}
+	if !c.busy && (err != nil || n == 0 || isFarewell(w.buf[:n])) {
+		c.close() // it is opened when it is needed: a server that is gone is not asked all the time
+		c.ended = true
+		return
+	}
 	if err == nil && n == 0 {
 		err = errors.New("the server closed a connection")
 	}
@@ -262,10 +271,12 @@ func (w *worker) readAnswer(index int) {
 }
 
 // reopen replaces a connection that the server closes in order, as a proxy does after so many
-// requests. Other answers are read late meanwhile, which is counted.
+// requests, or has closed between two of them, as most do after some time. Other answers are
+// read late meanwhile, which is counted.
 func (w *worker) reopen(index int) {
 	c := &w.conns[index]
 	c.close()
+	c.ended = false
 	fd, err := dial(w.targets[c.target].Addr, w.epoll, index)
 	if err != nil {
 		w.drop(index, err)

@@ -117,7 +117,7 @@ type Answers struct {
 	Failures   uint64         `json:"failures"`     // answers with a status that was not expected
 	Unanswered uint64         `json:"unanswered"`   // the connection broke, none was left, or no answer ever came
 	Unsent     uint64         `json:"unsent"`       // due in an open loop, and found no connection in time
-	Reopened   uint64         `json:"reopened"`     // connections that the server closed in order
+	Reopened   uint64         `json:"reopened"`     // connections that the server closed between requests
 	Free       uint64         `json:"free"`         // answers that were not whole, and cost nothing
 	Checked    uint64         `json:"checked"`      // answers that were read
 	Wrong      uint64         `json:"wrong"`        // those of them that were not right
@@ -229,7 +229,7 @@ func (s *Scenario) Flags() (flags []string) {
 	add(s.Node.Refused > 0, "%d answers were refused, which is no throughput", s.Node.Refused)
 	add(len(s.Statuses) > 1, "answers by status: %s", s.statusText())
 	add(s.Unsent > 0, "%d requests were due and found no connection", s.Unsent)
-	add(s.Reopened > 0, "%d connections were closed by the server, as it said, and opened again", s.Reopened)
+	add(s.Reopened > 0, "%d connections were closed by the server between requests, and opened again", s.Reopened)
 	add(s.Free > 0, "%d answers were not whole, said so, and cost nothing", s.Free)
 	return flags
 }
