@@ -75,10 +75,12 @@ var latePercents = []float64{99, 99.9, 100}
 // measure derives rates and latencies from what was counted, and from the CPU times
 // of so many threads that asked, without what they polled for nothing, and of the server.
 func (r *Result) measure(workers int, client, server time.Duration) {
-	seconds, answers := r.Elapsed.Seconds(), float64(max(r.Requests+r.Refused, 1))
+	seconds := r.Elapsed.Seconds()
 	r.PerSecond, r.MBPerSecond = float64(r.Requests)/seconds, float64(r.bytes)/1e6/seconds
 	r.BodyBytes = int(r.bytes / max(r.Requests, 1))
-	r.ServerMicros, r.ClientMicros = server.Seconds()*1e6/answers, client.Seconds()*1e6/answers
+	if answers := float64(r.Requests + r.Refused); answers > 0 {
+		r.ServerMicros, r.ClientMicros = server.Seconds()*1e6/answers, client.Seconds()*1e6/answers
+	}
 	r.ClientBusy = client.Seconds() / seconds / float64(workers)
 
 	for _, p := range percents {

@@ -60,6 +60,16 @@ func (p *page) Was(name string) *Scenario {
 	return p.Base.Scenario(name)
 }
 
+// ByCPU are the scenarios of which it is known how near to their limit the node is by CPU.
+func (r *Run) ByCPU() (all []*Scenario) {
+	for i := range r.Scenarios {
+		if s := &r.Scenarios[i]; s.Limit != nil && s.Comparison == "" && s.RatioCPU > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // spaceThousands puts narrow spaces, at which no line breaks, between thousands.
 func spaceThousands(n int64) string {
 	text := strconv.FormatInt(n, 10)

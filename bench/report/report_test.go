@@ -90,7 +90,7 @@ func TestHTML(t *testing.T) {
 }
 
 // A scenario that was asked has its row in the table and in the page, also if there was no
-// good answer.
+// good answer: without latencies, which are not known.
 func TestRowWithoutGoodAnswers(t *testing.T) {
 	f := func(s Scenario) {
 		t.Helper()
@@ -105,6 +105,12 @@ func TestRowWithoutGoodAnswers(t *testing.T) {
 		}
 		if !strings.Contains(page.String(), "<tr><td>none-good</td>") {
 			t.Errorf("%+v has no row in the page", s.Answers)
+		}
+		unknown := regexp.MustCompile(`(?m)>0\.00<|^ *none-good .* 0\.00|p\d+ 0\.00`)
+		for _, text := range []string{table.String(), page.String(), s.Summary()} {
+			if shown := unknown.FindString(text); shown != "" {
+				t.Errorf("%+v has figures that are not known: %q", s.Answers, shown)
+			}
 		}
 	}
 

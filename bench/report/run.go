@@ -82,8 +82,8 @@ type Measure struct {
 	PerSecond    float64      `json:"perSecond"`
 	MBPerSecond  float64      `json:"mbPerSecond"`     // of bodies
 	ServerMicros float64      `json:"serverCpuMicros"` // CPU an answer; 0: not known
-	ClientMicros float64      `json:"clientCpuMicros"`
-	ClientBusy   float64      `json:"clientBusy"` // 1: the client was at its limit
+	ClientMicros float64      `json:"clientCpuMicros"` // 0: there was no answer
+	ClientBusy   float64      `json:"clientBusy"`      // 1: the client was at its limit
 	BodyBytes    int          `json:"bodyBytes"`
 	Requests     uint64       `json:"requests"`
 	Refused      uint64       `json:"refused"` // other answers, in the same time

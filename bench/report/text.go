@@ -84,8 +84,8 @@ func (s *Scenario) Summary() string {
 		return "nothing was measured"
 	}
 
-	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
-		m.PerSecond, spellKnown("%.1f", m.ServerMicros, "-"), m.At(50), m.At(99))
+	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %s ms, p99 %s ms", m.PerSecond,
+		spellKnown("%.1f", m.ServerMicros, "-"), spellKnown("%.2f", m.At(50), "-"), spellKnown("%.2f", m.At(99), "-"))
 	if s.Limit != nil {
 		text = fmt.Sprintf("%.2f of %s (by CPU %s): %s", s.Ratio, cmp.Or(s.Comparison, "the limit"),
 			spellKnown("%.2f", s.RatioCPU, "-"), text)
