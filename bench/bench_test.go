@@ -183,6 +183,12 @@ func TestGoldenRuns(t *testing.T) {
 		}
 	}
 
+	// The first builds numbered rows without letters, and kept less.
+	old, err := Read(strings.NewReader(`{"run":{"settings":{"target":"x"}}}{"scenario":{"name":"hot","beside":"",` +
+		`"statuses":[{"status":200,"count":9}],"node":{"requests":9}}}{"figure":{"number":1,"verdict":"met"}}`))
+	if err != nil || len(old.Figures) != 1 || old.Figures[0].Number != "1" {
+		t.Errorf("an old run is %+v, %v", old, err)
+	}
 	for _, bad := range []string{"", "{", `{"kind":"scenario","scenario":{}}`} {
 		if _, err := Read(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q was read", bad)

@@ -174,7 +174,7 @@ func figures(run *report.Run) (rows []report.Figure) {
 	full := float64(run.Corpus.Positions) >= fullShare*report.FullSize*float64(len(corpus.Chains))
 	for i := range goals {
 		g := &goals[i]
-		f := report.Figure{Number: g.Number, What: g.What, Yardstick: g.Yardstick, Goal: g.text()}
+		f := report.Figure{Number: report.Row(g.Number), What: g.What, Yardstick: g.Yardstick, Goal: g.text()}
 		f.Reached, f.Verdict = g.verdict(run)
 		if f.Verdict == report.Met && g.Sized && !full {
 			f.Verdict = report.MetOnLess

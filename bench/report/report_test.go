@@ -136,6 +136,19 @@ func TestChangesNeedAnswers(t *testing.T) {
 	f(Scenario{Name: "hot", Node: Measure{Refused: 9}, Answers: Answers{Failures: 9}}, 1, "")
 	f(Scenario{Name: "hot", Answers: Answers{Unanswered: 9}}, 1, "")
 	f(Scenario{Name: "other", Node: Measure{Requests: 9}}, 0, "no scenario has good answers in both")
+
+	// Where an older run did not keep a median, nothing is better or worse.
+	old, now := someRun(), someRun()
+	for _, run := range []*Run{old, now} {
+		run.Scenarios[0].RatioCPU = 0
+	}
+	old.Scenarios[0].Node.Latency = nil
+	for _, pair := range [][2]*Run{{old, now}, {now, old}} {
+		changes, err := Changes(pair[0], pair[1])
+		if err != nil || changes[0].Text() != "not comparable: a median is not known" || changes[0].Worse != 0 {
+			t.Errorf("without a median it is %+v, %v", changes, err)
+		}
+	}
 }
 
 // Loads of other connections, or of other lists of paths, are not compared, and both are named.

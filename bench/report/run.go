@@ -290,12 +290,21 @@ const (
 
 // Figure is a row of the table of goals.
 type Figure struct {
-	Number    string  `json:"number"`
+	Number    Row     `json:"number"`
 	What      string  `json:"what"`
 	Yardstick string  `json:"yardstick"`
 	Goal      string  `json:"goal"`
 	Reached   string  `json:"reached"`
 	Verdict   Verdict `json:"verdict"`
+}
+
+// Row is the number of a row, such as 1z.
+type Row string
+
+// UnmarshalJSON also reads the plain numbers that older builds wrote.
+func (r *Row) UnmarshalJSON(b []byte) error {
+	*r = Row(strings.Trim(string(b), `"`))
+	return nil
 }
 
 // Scenario returns a scenario by name; nil when the run has none.

@@ -103,7 +103,7 @@ type Change struct {
 	Old, New float64
 	Worse    float64 // by which part; negative is better
 
-	Unlike     string // why it says nothing; empty: the loads were alike
+	Unlike     string // why it says nothing; empty: the loads were alike, and both figures are known
 	Regression bool   // it is worse by more than is wanted
 }
 
@@ -143,9 +143,13 @@ func Changes(old, now *Run) (changes []Change, err error) {
 			changes = append(changes, Change{Name: b.Name, Measure: "of the limit by CPU",
 				Old: a.RatioCPU, New: b.RatioCPU, Worse: a.RatioCPU/b.RatioCPU - 1})
 		case a.Node.Requests > 0 && b.Node.Requests > 0:
-			was, is := a.Node.At(50), b.Node.At(50)
-			changes = append(changes, Change{Name: b.Name, Measure: "median ms",
-				Old: was, New: is, Worse: is/max(was, 1e-3) - 1})
+			c := Change{Name: b.Name, Measure: "median ms", Old: a.Node.At(50), New: b.Node.At(50)}
+			if min(c.Old, c.New) > 0 {
+				c.Worse = c.New/c.Old - 1
+			} else { // an older build may not have kept it
+				c.Unlike = "a median is not known"
+			}
+			changes = append(changes, c)
 		}
 	}
 	if len(changes) == 0 {
