@@ -177,7 +177,7 @@ func (c *BenchCompareCmd) Run() error {
 func compareRuns(old, now *report.Run, failOver float64) error {
 	worse, err := report.PrintChanges(os.Stdout, old, now, failOver)
 	if err == nil && worse > 0 {
-		err = fmt.Errorf("%d scenarios are worse by more than %.0f %%", worse, 100*failOver)
+		err = fmt.Errorf("%d scenarios are worse by more than %.4g %%", worse, 100*failOver)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tidemark/bench/report"
 )
 
 // A shell reads the command line in a report as it was given, but for the key.
@@ -32,4 +34,28 @@ func TestOwnCommand(t *testing.T) {
 			t.Errorf("%q is %s", args, got)
 		}
 	}
+}
+
+// A run that is worse by more than is wanted fails, and names the bound as it was given.
+func TestFailOverNamesBound(t *testing.T) {
+	f := func(given, want string) {
+		t.Helper()
+		bound, err := parsePercent(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(micros int64) *report.Run {
+			return &report.Run{Scenarios: []report.Scenario{{Name: "own", Node: report.Measure{
+				Requests: 9, Latency: []report.Percentile{{Percent: 50, Micros: micros}},
+			}}}}
+		}
+		err = compareRuns(run(1000), run(2000), bound)
+		if err == nil || !strings.HasSuffix(err.Error(), "worse by more than "+want+" %") {
+			t.Errorf("--fail-over %s: %v", given, err)
+		}
+	}
+
+	f("10%", "10")
+	f("0.5%", "0.5")
+	f("7", "7")
 }
