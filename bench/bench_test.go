@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -456,6 +458,30 @@ func TestStoppedScenarioIsKept(t *testing.T) {
 
 	f(scenario{Name: "rate-100", Rate: 100})
 	f(scenario{Name: "rate-20", Rate: 20})
+}
+
+// Of a node that is asked for paths alone, nothing is read that these do not need: it may have
+// no position yet, and every question costs units.
+func TestOwnPathsNeedNoMarket(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.URL.Path] = true
+		io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+
+	_, err := Run(t.Context(), Settings{
+		URL: server.URL, Key: "k", Unpinned: true, Length: 200 * time.Millisecond, Refreshes: 1, Refresh: time.Second,
+		Paths: []string{"/v1/plans"}, Rates: []float64{50}, Progress: io.Discard,
+		Settings: report.Settings{Connections: 1, Rounds: 1, Keys: 1},
+	})
+	want := []string{"/health", "/v1/plans", "/v1/stats", "/v1/usage"}
+	if got := slices.Sorted(maps.Keys(asked)); err != nil || !slices.Equal(got, want) {
+		t.Errorf("it asked for %q, %v; want %q", got, err, want)
+	}
 }
 
 // A run that is stopped while it learns what a node has does not wait for one that hangs, and

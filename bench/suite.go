@@ -147,6 +147,9 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 	if err := s.ensureNode(ctx, still); err != nil {
 		return err
 	}
+	if len(s.Paths) > 0 { // they are all that is asked for
+		return nil
+	}
 	s.target, err = s.discover()
 	return err
 }
