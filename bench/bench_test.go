@@ -484,6 +484,19 @@ func TestOwnPathsNeedNoMarket(t *testing.T) {
 	}
 }
 
+// What the suite cannot do with a node that it has not started is refused first.
+func TestProfilesNeedOwnNode(t *testing.T) {
+	settings := Settings{Length: time.Second, Refreshes: 1, Refresh: time.Second, Profiles: "p",
+		Settings: report.Settings{Connections: 1, Rounds: 1, Keys: 1}}
+	if err := settings.check(1); err != nil {
+		t.Errorf("profiles of an own node: %v", err)
+	}
+	settings.URL = "http://127.0.0.1:1"
+	if err := settings.check(1); err == nil || !strings.Contains(err.Error(), "cannot keep profiles") {
+		t.Errorf("profiles of another node: %v", err)
+	}
+}
+
 // A run that is stopped while it learns what a node has does not wait for one that hangs, and
 // does not ask it once more.
 func TestStopBeforeLoad(t *testing.T) {

@@ -89,6 +89,8 @@ func (s *Settings) check(leastRounds int) error {
 		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", s.Connections, load.MaxConnections)
 	case s.Keys < 1 || s.Accounts < 0:
 		return fmt.Errorf("cannot ask with %d keys of %d accounts", s.Keys, s.Accounts)
+	case s.Profiles != "" && s.URL != "":
+		return errors.New("cannot keep profiles of a node that runs already; they need one that the suite starts")
 	case s.Refreshes < 1 || s.Refresh < process.LeastRefresh:
 		return fmt.Errorf("cannot measure %d refreshes, one every %s; at least 1, every %s", s.Refreshes,
 			s.Refresh, process.LeastRefresh)
