@@ -24,6 +24,7 @@ var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"count":   spaceThousands,
 	"mega":    func(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) },
 	"known":   func(format string, v float64) string { return spellKnown(format, v, "") },
+	"rate":    spellRate,
 	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 	"bar":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*min(v, 1)) },
 }).ParseFS(assets, "assets/page.html"))

@@ -119,6 +119,29 @@ func TestRowWithoutGoodAnswers(t *testing.T) {
 	f(Scenario{Answers: Answers{Statuses: map[int]uint64{200: 7}, Wrong: 7}}) // all when the time was over
 }
 
+// A rate of less than one a second is not shown as none.
+func TestLowRate(t *testing.T) {
+	f := func(perSecond float64, want string) {
+		t.Helper()
+		s := Scenario{Name: "low", Rate: perSecond, Node: Measure{Requests: 9, PerSecond: perSecond}}
+		run := &Run{Scenarios: []Scenario{s}}
+		var table, page bytes.Buffer
+		if err := errors.Join(Table(&table, run), HTML(&page, run, nil)); err != nil {
+			t.Fatal(err)
+		}
+		row := strings.Fields(table.String()[strings.Index(table.String(), "low"):])
+		if row[4] != want || !strings.HasPrefix(s.Summary(), want+"/s") ||
+			!strings.Contains(page.String(), "open loop at "+want+" requests a second") {
+			t.Errorf("%v a second is %s in the table, and %s; want %s", perSecond, row[4], s.Summary(), want)
+		}
+	}
+
+	f(0.3, "0.3")
+	f(1.0/3, "0.333")
+	f(99.5, "99.5")
+	f(29_363.4, "29363")
+}
+
 // A scenario that has no good answer any more is worse than any bound, and runs without a
 // common scenario are not compared: neither passes as no change.
 func TestChangesNeedAnswers(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 var texts = template.Must(template.New("").Funcs(template.FuncMap{
 	"cell":  func(text string) string { return strings.ReplaceAll(text, "|", `\|`) },
 	"known": func(format string, v float64) string { return spellKnown(format, v, "-") },
+	"rate":  spellRate,
 }).ParseFS(assets, "assets/*.txt", "assets/*.md"))
 
 // spellKnown spells a figure that is 0 when it is not known.
@@ -23,6 +24,14 @@ func spellKnown(format string, v float64, unknown string) string {
 		return unknown
 	}
 	return fmt.Sprintf(format, v)
+}
+
+// spellRate spells how many a second there are; of few it matters what is behind the point.
+func spellRate(perSecond float64) string {
+	if perSecond < 100 {
+		return fmt.Sprintf("%.3g", perSecond)
+	}
+	return fmt.Sprintf("%.0f", perSecond)
 }
 
 // printColumns renders a template whose lines are columns between tabs.
@@ -84,7 +93,7 @@ func (s *Scenario) Summary() string {
 		return "nothing was measured"
 	}
 
-	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %s ms, p99 %s ms", m.PerSecond,
+	text := fmt.Sprintf("%s/s, %s µs of CPU each, p50 %s ms, p99 %s ms", spellRate(m.PerSecond),
 		spellKnown("%.1f", m.ServerMicros, "-"), spellKnown("%.2f", m.At(50), "-"), spellKnown("%.2f", m.At(99), "-"))
 	if s.Limit != nil {
 		text = fmt.Sprintf("%.2f of %s (by CPU %s): %s", s.Ratio, cmp.Or(s.Comparison, "the limit"),
