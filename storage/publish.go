@@ -64,6 +64,7 @@ type writer struct {
 	// directory is of the store after the last commit, if this process wrote it.
 	directory wholeDirectory
 	days      map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
+	firstDay  uint32                     // the days before it were pruned; 0: the first commit does it
 
 	pause   func()
 	records int // written to the batch since the last pause
@@ -151,7 +152,7 @@ func (w *writer) prepareBatch(s *Store) error {
 	// After a rollback numbers go on from the acknowledged one.
 	acknowledged, _ := s.heads.get(w.chain)
 	w.sequence = max(w.sequence, stored, acknowledged.sequence)
-	w.last, w.known = last, true
+	w.last, w.known, w.firstDay = last, true, 0
 	return nil
 }
 
@@ -219,9 +220,9 @@ func (w *writer) fillBatch(cut *Cut) head {
 		t.writeRows(w, cut)
 	}
 	w.days = nil
-	w.pruneSeries(&next)
 	if cut.Changes != nil {
 		w.writeChanges(st, cut.Changes)
+		w.pruneSeries(cut.Changes) // of what it wrote too, after days of catching up
 	}
 	if p := cut.Publication; p != nil {
 		next.Generation, next.PublishedAt = p.Generation, st.Head

@@ -9,22 +9,33 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keptDays is how many days before that of the head the series with daily keys
-// keep: the 30 of the longest chart by the hour, and two more, so that a chart of an
-// older generation, or after a reorganisation at midnight, still has its first hours.
-const keptDays = 32
+const (
+	// keptDays is how many days before the oldest block that may become the head again the
+	// series with daily keys keep: the 30 of the longest chart by the hour, and two more, so
+	// that a chart of an older generation still has its first hours.
+	keptDays = 32
+	// undoneDays is how many days that block may lie before the head. A reorganisation drops
+	// minutes; where blocks are rare, or are not finalized for weeks, it may drop days, and
+	// what is kept has to end somewhere.
+	undoneDays = 30
+)
 
 // FirstKeptDay returns the first day that series with daily keys have when the head of
-// the chain is of a time.
-func FirstKeptDay(head int64) uint32 { return max(market.DayOf(head), keptDays) - keptDays }
+// the chain is of a time, and the oldest block that may become the head again of another;
+// 0: that is not known.
+func FirstKeptDay(head, undoable int64) uint32 {
+	oldest := max(market.DayOf(undoable), max(market.DayOf(head), undoneDays)-undoneDays)
+	return max(oldest, keptDays) - keptDays
+}
 
-// pruneSeries deletes the days that are too old to keep, when a new day begins. It is
-// one record for each series, whatever it holds.
-func (w *writer) pruneSeries(next *head) {
-	first := FirstKeptDay(next.At.Time)
-	if first <= FirstKeptDay(w.last.At.Time) {
+// pruneSeries deletes the days that are too old to keep, when these are more. It is one
+// record for each series, whatever it holds.
+func (w *writer) pruneSeries(ch *ledger.Changes) {
+	first := FirstKeptDay(ch.Head.Time, ch.UndoableTime)
+	if first <= w.firstDay {
 		return
 	}
+	w.firstDay = first
 	for _, s := range allSeries {
 		if l := s.about(); l.daily {
 			from := appendRow(nil, w.chain, l.kind, 0)

@@ -10,16 +10,24 @@ import (
 )
 
 // TestOldHoursArePruned: hours are read by pool or tick and in order; a new day
-// deletes those that are too old, and no others.
+// deletes those that are too old, and no others. Blocks that may be undone count as if they
+// were: what a chart needs that ends before them is kept.
 func TestOldHoursArePruned(t *testing.T) {
+	t.Run("nothing can be undone", func(t *testing.T) { testOldHours(t, 0, keptDays) })
+	t.Run("five days can be", func(t *testing.T) { testOldHours(t, 5, keptDays+5) })
+	t.Run("more than are kept for", func(t *testing.T) { testOldHours(t, undoneDays+2, keptDays+undoneDays) })
+}
+
+func testOldHours(t *testing.T, undoable, kept uint32) {
 	s := openTest(t, vfs.NewMem())
 	defer closeTest(t, s)
 	g := newRig(3, 1)
 	g.commit(t, s, 20, true)
-	const first, days = 20_000, 40
+	const first, days = 20_000, 70
 	for day := uint32(first); day < first+days; day++ {
 		g.st.Head.Time = int64(day) * market.Day
 		cut := g.cut(1, false)
+		cut.Changes.UndoableTime = int64(day-undoable)*market.Day + market.Hour
 		for pool := range uint32(3) {
 			for hour := pool; hour < market.HoursOfDay; hour += 5 {
 				cut.Changes.Ops.Add(
@@ -52,11 +60,11 @@ func TestOldHoursArePruned(t *testing.T) {
 			t.Errorf("the first hour is of day %d; want %d", hours[0].Day, wantFirst)
 		}
 	}
-	f(0, first, last, last-keptDays, (keptDays+1)*5)
+	f(0, first, last, last-kept, int(kept+1)*5)
 	f(1, last-2, last-1, last-2, 2*5)
 	f(2, last, last, last, 5)
 	f(3, first, last, 0, 0)
-	f(0, first, last-keptDays-1, 0, 0)
+	f(0, first, last-kept-1, 0, 0)
 }
 
 // TestLastHours: the last hour of a day follows from the day, and is read once, also

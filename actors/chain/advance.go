@@ -50,9 +50,9 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 }
 
 // skipHours tells the ledger which hours will be too old to be kept when it arrives at
-// the head. A head in the future is not believed.
+// the head, whatever may be undone then. A head in the future is not believed.
 func (c *Chain) skipHours(step feed.Step, now time.Time) {
-	c.ledger.SkipHours(storage.FirstKeptDay(min(step.Head.Time, now.Unix())))
+	c.ledger.SkipHours(storage.FirstKeptDay(min(step.Head.Time, now.Unix()), 0))
 }
 
 // applySpan cuts the span where hours begin and applies the pieces: the record of

@@ -49,7 +49,8 @@ type HourEntry struct {
 // rows, operations on the series, and undos. The rows themselves are read from
 // the State frozen at the same head.
 type Changes struct {
-	Head market.Head
+	Head         market.Head
+	UndoableTime int64 // of the oldest block that Revert can go back to; Head's if it cannot
 
 	// Rows are the changed rows of each table, ascending, all below its
 	// length; see Table.Changed.

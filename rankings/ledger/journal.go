@@ -211,7 +211,7 @@ func (l *Ledger) Changes() *Changes {
 	}
 
 	c := &Changes{
-		Head: l.st.Head, Ops: l.ops,
+		Head: l.st.Head, UndoableTime: l.undoableTime(), Ops: l.ops,
 		UndoPut: slices.Clone(l.undos[l.storedUndos:]), UndoDrop: l.droppedUndos,
 	}
 	for _, j := range l.journals {

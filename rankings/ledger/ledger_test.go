@@ -90,9 +90,14 @@ func TestAnchorsAndForget(t *testing.T) {
 	f(45, 40, 30, 20, 10)
 	apply(t, l, &market.Span{From: 46, To: 300, Hash: hashOf(300), Time: 300})
 	f(300, 40, 30, 20, 10)
-	l.Changes()
+	if c := l.Changes(); c.UndoableTime != 0 { // the block before the start, of unknown time
+		t.Errorf("the oldest block to go back to is of %d; want 0", c.UndoableTime)
+	}
 	l.Forget(35)
 	f(300, 40, 30) // 30 is finalized and deep enough, 40 is not finalized
+	if at := l.undoableTime(); at != 30 {
+		t.Errorf("the oldest block to go back to is of %d; want 30", at)
+	}
 	l.Forget(1000)
 	f(300, 40) // 45 is less than 256 blocks deep; 40 is where its undo leads
 	apply(t, l, &market.Span{From: 301, To: 305, Hash: hashOf(305), Parent: hashOf(300), Time: 305})
@@ -116,7 +121,7 @@ func TestAnchorsAndForget(t *testing.T) {
 	apply(t, l, &market.Span{From: 41, To: 300, Hash: hashOf(301), Time: 300})
 	apply(t, l, &market.Span{From: 301, To: 310, Hash: hashOf(310), Time: 310, Final: true})
 	f(310)
-	if c = l.Changes(); len(c.UndoPut)+len(c.UndoDrop) != 0 {
+	if c = l.Changes(); len(c.UndoPut)+len(c.UndoDrop) != 0 || c.UndoableTime != 310 {
 		t.Errorf("a final span left undos: %d dropped, %d put", c.UndoDrop, len(c.UndoPut))
 	}
 }

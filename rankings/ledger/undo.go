@@ -105,6 +105,14 @@ func (l *Ledger) Forget(finalized uint64) {
 	l.dropOldestUndos(n)
 }
 
+// undoableTime returns the time of the oldest block that Revert can go back to.
+func (l *Ledger) undoableTime() int64 {
+	if len(l.undos) == 0 {
+		return l.st.Head.Time
+	}
+	return l.undos[0].Before.Time
+}
+
 // dropOldestUndos drops the oldest n undos.
 func (l *Ledger) dropOldestUndos(n int) {
 	for _, u := range l.undos[:min(n, l.storedUndos)] {
