@@ -29,9 +29,13 @@ func (b *branch) grow(n int, fork byte, apart int64) {
 		if k := len(b.blocks); k > 0 {
 			at = b.blocks[k-1].Time
 		}
+
 		h := market.Hash{fork}
 		binary.BigEndian.PutUint64(h[8:], number)
-		b.blocks = append(b.blocks, market.Block{Number: number, Time: at + apart})
+		b.blocks = append(b.blocks, market.Block{
+			Number: number, Time: at + apart,
+			Txs: make([]market.Tx, 1), Logs: []market.Log{{Event: market.Subscription{ID: 1}}},
+		})
 		b.hashes = append(b.hashes, h)
 	}
 }

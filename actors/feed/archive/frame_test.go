@@ -135,7 +135,9 @@ func TestBadRecords(t *testing.T) {
 	log := func(index, on uint32) market.Log {
 		return market.Log{Index: index, Tx: on, Event: market.Subscription{ID: 1}}
 	}
-	block := func(n uint64) market.Block { return market.Block{Number: n} }
+	block := func(n uint64) market.Block {
+		return market.Block{Number: n, Txs: tx(1), Logs: []market.Log{log(0, 0)}}
+	}
 	within := func(b ...market.Block) market.Span { return market.Span{From: 10, To: 12, Blocks: b} }
 
 	f("the first and the last block", within(block(10), block(12)), true)
@@ -149,6 +151,7 @@ func TestBadRecords(t *testing.T) {
 
 	f("logs of two transactions", within(market.Block{Number: 10, Txs: tx(2), Logs: []market.Log{log(0, 0), log(3, 1)}}), true)
 	f("a log of none", within(market.Block{Number: 10, Txs: tx(1), Logs: []market.Log{log(0, 1)}}), false)
+	f("a block without events", within(market.Block{Number: 10, Txs: tx(1)}), false)
 	f("a log without transactions", within(market.Block{Number: 10, Logs: []market.Log{log(0, 0)}}), false)
 
 	meta := market.TokenMeta{Symbol: texts.New(""), Name: texts.New("USD"), Decimals: 255}

@@ -50,7 +50,7 @@ func TestHostileCounts(t *testing.T) {
 		t.Helper()
 		var c field.Coder
 		head(&c)
-		h.first, h.last = 100, 100
+		h.first, h.last = 100, 100+maxFrame
 		raw := append(c.Buf, make([]byte, maxFrame-len(c.Buf))...)
 		text := packing().appendFrame(nil, h, raw)
 		h.size, h.packed = uint32(len(raw)), uint32(len(text)-frameHead)
@@ -64,7 +64,7 @@ func TestHostileCounts(t *testing.T) {
 		}
 	}
 	span := func(c *field.Coder) {
-		s := market.Span{From: 100, To: 100}
+		s := market.Span{From: 100, To: 100 + maxFrame}
 		walkSpan(c, &s)
 		c.Buf = c.Buf[:len(c.Buf)-2] // its lists
 	}
@@ -73,6 +73,13 @@ func TestHostileCounts(t *testing.T) {
 	f("spans", frame{spans: maxFrame}, func(*field.Coder) {})
 	f("tokens", frame{spans: 1}, func(c *field.Coder) { span(c); count(c, maxFrame-100) })
 	f("blocks", frame{spans: 1}, func(c *field.Coder) { span(c); count(c, 0); count(c, maxFrame-100) })
+	for _, least := range []uint64{4, leastBlock} { // blocks without events
+		f("empty blocks", frame{spans: 1}, func(c *field.Coder) {
+			span(c)
+			count(c, 0)
+			count(c, (maxFrame-uint64(len(c.Buf)))/least-1)
+		})
+	}
 	f("transactions", frame{spans: 1}, func(c *field.Coder) {
 		span(c)
 		for _, n := range []uint64{0, 1, 0, 0, maxFrame - 100} { // a block, its number and its time

@@ -53,11 +53,14 @@ func walkSpan(c *field.Coder, s *market.Span) {
 	})
 }
 
-// The least bytes of records: a decoder makes room for no more of them than can follow.
+// The least bytes of records: a decoder makes room for no more of them than can follow. So
+// what is decoded takes at most four times its records, 256 MB for the largest frame. That
+// needs an event in every block, and spans have no others: without it a block of 64 bytes
+// in memory would be 4 bytes.
 const (
 	leastSpan  = 1 + 1 + 1 + 32 + 32 + 1 + 1 + 1
 	leastToken = 20 + 1 + 1 + 1 + 1
-	leastBlock = 1 + 1 + 1 + 1
+	leastBlock = 1 + 1 + 1 + leastTx + 1 + leastLog
 	leastTx    = 32 + 1 + 1 + 1
 	leastLog   = 1 + 1 + 1 + 1 + 20
 )
@@ -128,7 +131,7 @@ func walkText(c *field.Coder, name string, v *texts.Text) {
 	*v = texts.New(string(raw))
 }
 
-// walkBlock is what a block holds.
+// walkBlock is what a block holds: an event or more.
 func walkBlock(c *field.Coder, b *market.Block) {
 	b.Txs = walkList(c, "txs", leastTx, b.Txs, walkTx)
 	var index, tx uint32
@@ -138,6 +141,7 @@ func walkBlock(c *field.Coder, b *market.Block) {
 			c.Fail("on")
 		}
 	})
+	c.Require("logs", len(b.Logs) > 0)
 }
 
 // walkTx is a transaction that emitted events.
