@@ -11,7 +11,8 @@
 //	erc20_metadata  erc20 name symbol decimals
 //
 // and chain_id, where a file has it, is compared. Bytes may be binary or 0x and hex.
-// Parquet may have any compression; LZ4, cryo's default, is unpacked in memory first.
+// Parquet may have any compression; LZ4, cryo's default, is unpacked in memory first, a row
+// group at a time.
 //
 // Logs are needed for every block from the chain's start on: a file's name says which
 // blocks it has, since most have no event. The blocks with events need their row in

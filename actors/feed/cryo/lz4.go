@@ -16,14 +16,12 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// mostUnpacked bounds a file whose pages are unpacked in memory: cryo's own have 1,000
-// blocks, some tens of MB.
-const mostUnpacked = 1 << 30
+// mostUnpacked bounds what is unpacked in memory: the wanted columns of one row group. Those
+// of 1,000 blocks, which cryo puts into a file, have some tens of MB, and 100 MB where all
+// logs of busy blocks were extracted. A file may have any number of row groups.
+const mostUnpacked = 512 << 20
 
-// openParquet opens a Parquet file. One that is compressed with LZ4, cryo's default, is
-// opened as a copy in memory whose pages are not compressed. For such pages the library
-// gives bytes that are not theirs: its codec decodes into memory of its own, which is
-// then left aside if what came has the size that the page's header says.
+// openParquet opens a Parquet file.
 func openParquet(f io.ReaderAt, size int64) (*parquet.File, error) {
 	if err := checkFooter(f, size); err != nil {
 		return nil, err
@@ -32,15 +30,7 @@ func openParquet(f io.ReaderAt, size int64) (*parquet.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is no Parquet file: %w", err)
 	}
-	if !slices.ContainsFunc(table.Metadata().RowGroups, hasLZ4) {
-		return table, nil
-	}
-
-	copied, err := unpack(f, table.Metadata())
-	if err != nil {
-		return nil, err
-	}
-	return parquet.OpenFile(bytes.NewReader(copied), int64(len(copied)))
+	return table, nil
 }
 
 // checkFooter refuses a file whose last bytes say that its footer is longer than the file:
@@ -60,7 +50,7 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-func hasLZ4(group format.RowGroup) bool {
+func hasLZ4(group *format.RowGroup) bool {
 	return slices.ContainsFunc(group.Columns, func(c format.ColumnChunk) bool {
 		return isLZ4(c.MetaData.Codec)
 	})
@@ -70,25 +60,55 @@ func isLZ4(c format.CompressionCodec) bool { return c == format.Lz4 || c == form
 
 const magic = "PAR1"
 
-// unpack returns a copy of a file without LZ4, and without what only speeds up a search:
-// indexes of pages and Bloom filters.
-func unpack(f io.ReaderAt, meta *format.FileMetaData) ([]byte, error) {
-	out := bytes.NewBufferString(magic)
-	for i := range meta.RowGroups {
-		group := &meta.RowGroups[i]
-		group.FileOffset, group.TotalCompressedSize = int64(out.Len()), 0
-		for k := range group.Columns {
-			c := &group.Columns[k]
-			before := out.Len()
-			if err := unpackChunk(out, f, &c.MetaData); err != nil {
-				return nil, fmt.Errorf("column %s: %w", c.MetaData.PathInSchema, err)
-			}
-			*c = format.ColumnChunk{MetaData: c.MetaData}
-			group.TotalCompressedSize += int64(out.Len() - before)
-		}
+// openGroup returns a row group of a file, of which some columns will be read. Of one that is
+// compressed with LZ4, cryo's default, it is a copy in memory whose pages are not compressed.
+// For such pages the library gives bytes that are not theirs: its codec decodes into memory
+// of its own, which is then left aside if what came has the size that the page's header says.
+func openGroup(
+	f io.ReaderAt, table *parquet.File, i int, wanted []int,
+) (group parquet.RowGroup, err error) {
+	meta := table.Metadata()
+	if !hasLZ4(&meta.RowGroups[i]) {
+		return table.RowGroups()[i], nil
 	}
 
-	footer, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
+	err = guarded(func() error {
+		text, err := unpack(f, meta, i, wanted)
+		if err != nil {
+			return err
+		}
+		copied, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+		if err == nil {
+			group = copied.RowGroups()[0]
+		}
+		return err
+	})
+	return group, err
+}
+
+// unpack returns a file with one row group of another, without LZ4, without the columns that
+// are not wanted, and without what only speeds up a search: indexes of pages and Bloom filters.
+func unpack(f io.ReaderAt, meta *format.FileMetaData, group int, wanted []int) ([]byte, error) {
+	one := meta.RowGroups[group]
+	columns := slices.Clone(one.Columns)
+	out := bytes.NewBufferString(magic)
+	for i := range columns {
+		c := &columns[i]
+		if !slices.Contains(wanted, i) {
+			c.MetaData.TotalCompressedSize = 0
+		}
+		if err := unpackChunk(out, f, &c.MetaData); err != nil {
+			return nil, fmt.Errorf("column %s: %w", c.MetaData.PathInSchema, err)
+		}
+		*c = format.ColumnChunk{MetaData: c.MetaData}
+	}
+
+	one.Columns, one.FileOffset, one.Ordinal = columns, int64(len(magic)), 0
+	one.TotalCompressedSize = int64(out.Len() - len(magic))
+	copied := *meta
+	copied.RowGroups, copied.NumRows = []format.RowGroup{one}, one.NumRows
+
+	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &copied)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +175,8 @@ func unpackPage(
 		return 0, nil, errors.New("a page's bytes are not those that were written")
 	}
 	if h.UncompressedPageSize < 0 || int(h.UncompressedPageSize) > mostUnpacked-out.Len() {
-		return 0, nil, fmt.Errorf("it is larger than %d bytes: extract fewer blocks into a file, "+
-			"or with `cryo --compression zstd 3`", mostUnpacked)
+		return 0, nil, fmt.Errorf("a row group is larger than %d bytes: extract with "+
+			"`cryo --row-group-size 100000`, or with `--compression zstd 3`", mostUnpacked)
 	}
 
 	if isLZ4(codec) {

@@ -221,8 +221,8 @@ func TestPageHeaders(t *testing.T) {
 	f(func(h *format.PageHeader) { h.CRC++ }, "not those that were written")
 	f(func(h *format.PageHeader) { h.CompressedPageSize = -1 }, "a page has -1 bytes")
 	f(func(h *format.PageHeader) { h.CompressedPageSize += 5 }, "a page has")
-	f(func(h *format.PageHeader) { h.UncompressedPageSize = -1 }, "it is larger than")
-	f(func(h *format.PageHeader) { h.UncompressedPageSize = mostUnpacked + 1 }, "it is larger than")
+	f(func(h *format.PageHeader) { h.UncompressedPageSize = -1 }, "a row group is larger than")
+	f(func(h *format.PageHeader) { h.UncompressedPageSize = mostUnpacked + 1 }, "a row group is larger than")
 	f(func(h *format.PageHeader) { h.UncompressedPageSize = 501 }, "a page is no LZ4_RAW: 500 bytes; want 501")
 	f(func(h *format.PageHeader) {
 		h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{DefinitionLevelsByteLength: 501})
@@ -299,6 +299,56 @@ func TestMixedCodecs(t *testing.T) {
 	if plain, err := unpackBody(h, []byte("abc"), format.Lz4Raw); err != nil || string(plain) != "abc" {
 		t.Errorf("a page that is not compressed is %q, %v", plain, err)
 	}
+}
+
+// Row groups are unpacked one by one, and of each only the columns that are read: what a file
+// takes in memory does not grow with it.
+func TestRowGroupsOfLZ4(t *testing.T) {
+	type row struct {
+		Wide string `parquet:"wide,lz4"`
+		A    uint64 `parquet:"a,lz4"`
+		B    uint64 `parquet:"b,lz4"`
+	}
+	const wide, perGroup = 1000, 100
+	rows := make([]row, 10*perGroup)
+	for i := range rows {
+		rows[i] = row{strings.Repeat(fmt.Sprint(i%10), wide), uint64(i), uint64(2 * i)}
+	}
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	if err := parquet.WriteFile(path, rows, parquet.MaxRowsPerRowGroup(perGroup)); err != nil {
+		t.Fatal(err)
+	}
+
+	n := 0
+	err := eachRow(path, []column{{name: "b"}, {name: "a"}}, func(c []cell) error {
+		if c[0].num != uint64(2*n) || c[1].num != uint64(n) {
+			return fmt.Errorf("%d, %d", c[0].num, c[1].num)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != len(rows) {
+		t.Errorf("%d rows, %v; want %d", n, err, len(rows))
+	}
+
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := bytes.NewReader(text)
+	table, err := openParquet(file, file.Size())
+	if err != nil || len(table.RowGroups()) != 10 {
+		t.Fatal(table.RowGroups(), err)
+	}
+	f := func(least, most int, wanted ...int) {
+		t.Helper()
+		copied, err := unpack(file, table.Metadata(), 3, wanted)
+		if len(copied) < least || len(copied) > most || err != nil {
+			t.Errorf("columns %v take %d bytes, %v; want %d to %d", wanted, len(copied), err, least, most)
+		}
+	}
+	f(perGroup*wide, 2*perGroup*wide, 0, 1, -1)
+	f(perGroup*8, perGroup*wide/10, 1, -1, 2)
 }
 
 // A page without a value has no bytes.

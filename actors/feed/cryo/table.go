@@ -105,7 +105,12 @@ func eachParquet(path string, columns []column, do func([]cell) error) error {
 			}
 		}
 	}
-	for _, group := range table.RowGroups() {
+
+	for i := range table.RowGroups() {
+		group, err := openGroup(f, table, i, places)
+		if err != nil {
+			return err
+		}
 		if err := eachOfGroup(group, places, do); err != nil {
 			return err
 		}
