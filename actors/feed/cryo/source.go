@@ -74,6 +74,10 @@ func Open(dir string, c Config) (*Source, error) {
 		for _, f := range list {
 			s.last = max(s.last, f.last)
 		}
+		if s.last < c.Start {
+			lacks = append(lacks, fmt.Sprintf("logs: all from block %d on, where the chain's events begin; "+
+				"the files end with block %d", c.Start, s.last))
+		}
 		for _, gap := range gaps(list, c.Start, s.last) {
 			lacks = append(lacks, "logs: blocks "+gap)
 		}
