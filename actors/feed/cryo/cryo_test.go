@@ -476,6 +476,8 @@ func TestMissing(t *testing.T) {
 	f(nothing, "ethereum__logs__00000200_to_00000299.ndjson", "logs: blocks 200 to 299")
 	f(nothing, "ethereum__blocks__00000100_to_00000399.ndjson", "blocks: there is no file")
 	f(func(_ *fixture, c *Config) { c.Start = 50 }, "", "logs: blocks 50 to 99")
+	f(func(_ *fixture, c *Config) { c.Start = 200 }, "", "") // the first of three files is not needed
+	f(func(_ *fixture, c *Config) { c.Start = 250 }, "", "") // events before it, in that file too
 	f(func(_ *fixture, c *Config) { c.Start = 400 }, "",
 		"missing are logs: all from block 400 on, where the chain's events begin; the files end with block 399")
 	f(func(x *fixture, _ *Config) { x.heads = append(x.heads[:10:10], x.heads[11:]...) }, "",

@@ -190,6 +190,8 @@ func (s *Source) readLogs(f file) (list []rawLog, err error) {
 			return err
 		case l.block < f.first || l.block > f.last:
 			return fmt.Errorf("block %d; the file's name says %d to %d", l.block, f.first, f.last)
+		case l.block < s.from: // as a node is not asked for it
+			return nil
 		}
 
 		var topics []market.Hash
