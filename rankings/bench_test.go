@@ -164,7 +164,7 @@ func BenchmarkPin(b *testing.B) {
 }
 
 // BenchmarkPage is a page of 20 of the three chains merged, filters by
-// default, no page twice.
+// default, no page twice, and of one that follows another.
 func BenchmarkPage(b *testing.B) {
 	w := bench()
 	f := func(name string, next func(r *rand.Rand, total uint64) uint64) {
@@ -184,6 +184,24 @@ func BenchmarkPage(b *testing.B) {
 
 	f("first", func(*rand.Rand, uint64) uint64 { return 0 })
 	f("any", func(r *rand.Rand, total uint64) uint64 { return r.Uint64N(total - 20) })
+
+	// A walk goes from page to page, and begins where it ended.
+	b.Run("next", func(b *testing.B) {
+		q := rankings.DefaultPositionQuestion()
+		q.Sort = rankings.ByPnl
+		s, _ := rankings.SearchPositions(w.views, &q)
+		offset, page := uint64(0), rankings.Page{}
+		loop(b, func() {
+			if page.End == nil {
+				offset = 0
+			}
+			var err error
+			if page, err = s.PageAfter(w, page.End, offset, 20); err != nil {
+				b.Fatal(err)
+			}
+			offset += 20
+		})
+	})
 }
 
 // BenchmarkFilter is the first question with a filter: its count up to 25,000

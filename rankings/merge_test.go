@@ -10,7 +10,7 @@ import (
 
 // TestMergedSeek asks for pages all over merged rankings of two chains of unequal
 // size, whose orders have three leaves and more. Their ids interleave, so a page is
-// found by the fences of both chains.
+// found by the fences of both chains, and the page behind it by where it ends.
 func TestMergedSeek(t *testing.T) {
 	s := newShelf()
 	var worlds []*world
@@ -41,6 +41,21 @@ func TestMergedSeek(t *testing.T) {
 				}
 				if err != nil {
 					t.Fatalf("%v, %v, offset %d: %v", by, status, offset, err)
+				}
+				if status == rankings.Active && page.HasMore != (page.End != nil) {
+					t.Fatalf("%v, offset %d: a row follows: %v; the end is %d",
+						by, offset, page.HasMore, page.End)
+				}
+
+				// Where another page ends is no place to begin.
+				for _, behind := range []uint64{offset + limit, offset + limit + 1} {
+					next, err := search.PageAfter(s, page.End, behind, limit)
+					if err == nil {
+						err = check(next, -1, want, behind, limit)
+					}
+					if err != nil {
+						t.Fatalf("%v, %v, offset %d behind a page: %v", by, status, behind, err)
+					}
 				}
 			}
 		}

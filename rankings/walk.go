@@ -4,7 +4,12 @@ package rankings
 type Page struct {
 	Rows    []Row
 	HasMore bool // one more row follows the page
+	End     End
 }
+
+// End is where a page ends: how many matching rows of each run of its search stand before
+// that. It is nil if no row follows, or if the search would not find the next page by it.
+type End []uint32
 
 // Row is one row of a page: the index of a position or pool in View.State.
 type Row struct {
@@ -20,6 +25,7 @@ type Walk struct {
 	search        *Search
 	cursors       []cursor
 	offset, limit uint64
+	begin         End      // where another page ended; nil: the offset is sought
 	skip          uint64   // rows still to be skipped
 	placing       *placing // nil unless the rows are being placed
 	begun, done   bool
@@ -88,8 +94,17 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 		return nil
 	}
 
-	// First over whole leaves, which takes the directories only.
 	w.cursors = w.search.cursors()
+	ranked := w.search.ranked()
+	if ranked && w.search.endsAt(w.begin, w.offset) {
+		for i, row := range w.begin {
+			w.cursors[i].nextMatch = row
+		}
+		w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
+		return nil
+	}
+
+	// First over whole leaves, which takes the directories only.
 	w.skip = seekLeaves(w.cursors, w.offset)
 	for i := range w.cursors {
 		c := &w.cursors[i]
@@ -97,7 +112,6 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 	}
 
 	// Near the front it is cheaper to continue there, and to keep the rows.
-	ranked := w.search.ranked()
 	if !ranked && w.search.front.isNear(w.cursors) {
 		w.resumeFront()
 		return nil
@@ -148,16 +162,20 @@ func (w *Walk) takeRow(c *cursor) {
 		w.skip--
 	case rows == w.limit:
 		w.page.HasMore, w.done = true, true
+		return // the row is the next page's
 	default:
 		w.page.Rows = append(w.page.Rows, Row{c.head.view, c.head.row, w.offset + rows + 1})
 	}
+
 	c.hasHead = false
 }
 
 // Page returns the page, after Step has reported that it is complete.
 func (w *Walk) Page() Page {
 	if !w.fromFront {
-		return w.page
+		page := w.page
+		page.End = w.end()
+		return page
 	}
 
 	n := uint64(len(w.rows))
@@ -168,4 +186,36 @@ func (w *Walk) Page() Page {
 		page.Rows = append(page.Rows, row)
 	}
 	return page
+}
+
+// end returns where the page ends, for a search of which that is enough to go on.
+func (w *Walk) end() End {
+	if !w.page.HasMore || !w.search.ranked() {
+		return nil
+	}
+
+	end := make(End, len(w.cursors))
+	for i := range w.cursors {
+		c := &w.cursors[i]
+		if end[i] = c.nextMatch; c.hasHead {
+			end[i]-- // it was read to be compared
+		}
+	}
+	return end
+}
+
+// endsAt reports whether end can be that of so many rows of the search.
+func (s *Search) endsAt(end End, rows uint64) bool {
+	if len(end) != len(s.runs) {
+		return false
+	}
+
+	sum := uint64(0)
+	for i, n := range end {
+		if n > s.runs[i].total() {
+			return false
+		}
+		sum += uint64(n)
+	}
+	return sum == rows
 }

@@ -3,6 +3,7 @@
 //
 //	pages.go     the way of a question to its reply; page.go what a reply is
 //	list.go      a page of positions or pools; ahead.go reads its rows ahead
+//	starts.go    where pages begin that are probably asked for next
 //	export.go    all rows of a list
 //	ticks.go     the initialised ticks of a pool
 //	estimate.go  what a position of some range would have earned in a pool

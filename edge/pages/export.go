@@ -24,9 +24,10 @@ type Export struct {
 	scope  scope
 	search *rankings.Search
 
-	next, end uint64 // the rows still to come, by rank - 1
-	more      bool   // rows follow the last one
-	row       []byte // buffer of a rendered row
+	next, end uint64       // the rows still to come, by rank - 1
+	pageEnd   rankings.End // where the rows that were read last end
+	more      bool         // rows follow the last one
+	row       []byte       // buffer of a rendered row
 	metrics   value.Metrics
 }
 
@@ -180,7 +181,7 @@ func (e *Export) AppendRows(
 		return dst, 0, nil
 	}
 
-	page, cause := e.search.Page(p.leaves, e.next, min(n, e.Left()))
+	page, cause := e.search.PageAfter(p.leaves, e.pageEnd, e.next, min(n, e.Left()))
 	switch {
 	case errors.Is(cause, block.ErrLeafGone):
 		return dst, 0, errGone
@@ -190,7 +191,7 @@ func (e *Export) AppendRows(
 	for i := range page.Rows {
 		dst = e.appendRow(dst, &page.Rows[i])
 	}
-	e.next += uint64(len(page.Rows))
+	e.next, e.pageEnd = e.next+uint64(len(page.Rows)), page.End
 	return dst, uint64(len(page.Rows)), nil
 }
 

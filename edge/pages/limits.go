@@ -64,6 +64,10 @@ const (
 	// the room of ten pools.
 	maxChartPart = 96 << 10
 
+	// maxStarts is how many pages are remembered by where they begin: one for each walk that
+	// goes on at once, 200 bytes each, of more walks than a node serves.
+	maxStarts = 1024
+
 	// stepRows is how many rows a walk, count or selection processes before it may
 	// pause and checks whether to stop: 2 to 100 µs of work, since a row that is not
 	// in the processor's cache costs 50 to 100 ns.

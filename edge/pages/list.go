@@ -134,15 +134,18 @@ func newListing(q *Question, text []byte) *listing {
 }
 
 // filter returns the canonical question without page and limit.
-func (l *listing) filter() []byte {
+func (l *listing) filter() []byte { return l.appendPage(nil, 1, rankings.DefaultLimit) }
+
+// appendPage appends the canonical question for another page of the list.
+func (l *listing) appendPage(dst []byte, page, limit uint64) []byte {
 	if l.listsPools() {
-		front := l.Pools
-		front.Page, front.Limit = 1, rankings.DefaultLimit
-		return query.AppendPools([]byte("pools?"), &front)
+		other := l.Pools
+		other.Page, other.Limit = page, limit
+		return query.AppendPools(append(dst, "pools?"...), &other)
 	}
-	front := l.Positions
-	front.Page, front.Limit = 1, rankings.DefaultLimit
-	return query.AppendPositions([]byte("positions?"), &front)
+	other := l.Positions
+	other.Page, other.Limit = page, limit
+	return query.AppendPositions(append(dst, "positions?"...), &other)
 }
 
 // search prepares a search of the list in views.
@@ -206,7 +209,7 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	}
 	if total, known := search.Total(); known {
 		f := found{views: sc.views, count: total}
-		f.Page, err = search.Page(p.leaves, l.offset, l.limit)
+		f.Page, err = p.seekPage(l, search, sc.views)
 		return f, err
 	}
 
@@ -307,7 +310,7 @@ func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error)
 	f := found{views: sel.views, fromSelection: true}
 	f.count, _ = sel.search.Total()
 	var err error
-	f.Page, err = sel.search.Page(p.leaves, l.offset, l.limit)
+	f.Page, err = p.seekPage(l, sel.search, sel.views)
 	return f, err
 }
 

@@ -61,6 +61,7 @@ type Pages struct {
 	cache  *pageCache
 	leaves *leafCache
 	copies *sharedRecent[Reply] // deep pages as last served, by question and chains
+	starts *pageStarts
 	parts  chainParts
 
 	admission *admission
@@ -89,8 +90,8 @@ func New(cfg *Config) (*Pages, error) {
 		Units:     &Page{Body: appendUnits(nil)},
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
-		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains),
-		histories: newHistories(),
+		copies: newSharedRecent[Reply](maxCopies), starts: newPageStarts(),
+		parts: newChainParts(cfg.Chains), histories: newHistories(),
 	}
 	p.limits.Store(&cfg.Limits)
 	p.SetPlans(cfg.Plans)

@@ -85,8 +85,13 @@ func (p *Pages) availableView(s *rankings.Snapshot, id market.ChainID, now int64
 // appendKey appends the cache key of a question: its canonical text and the
 // generations that answer it, 16 bytes each. These imply which chains are missing.
 func (sc *scope) appendKey(dst, question []byte) []byte {
+	return appendKeyOf(dst, question, sc.views)
+}
+
+// appendKeyOf is appendKey of a question that is answered from views.
+func appendKeyOf(dst, question []byte, views []*rankings.View) []byte {
 	dst = append(dst, question...)
-	for _, v := range sc.views {
+	for _, v := range views {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.State.Chain))
 		dst = binary.LittleEndian.AppendUint64(dst, v.Generation)
 	}
