@@ -164,8 +164,12 @@ func (c *RestoreCmd) checkFiles() error {
 	})
 }
 
-// isWithin reports whether an absolute path, which need not exist, is a directory or below it.
+// isWithin reports whether an absolute path, which need not exist, is a directory or below it,
+// also through a link.
 func isWithin(path string, dir fs.FileInfo) bool {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
 	if info, err := os.Stat(path); err == nil && os.SameFile(info, dir) {
 		return true
 	}
