@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,11 +133,7 @@ func (f *PriceFeed) download(ctx context.Context) (text []byte, asOf time.Time, 
 // parsePrices refuses the whole text if one entry is not a price: an older list is
 // better than half of a list.
 func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice, error) {
-	var entries map[string]*float64
-	err := json.Unmarshal(text, &entries)
-	if err == nil && entries == nil {
-		err = errors.New("it is null")
-	}
+	entries, err := parseEntries(text)
 	if err != nil {
 		return nil, fmt.Errorf(`not an object of "chainId:address" to USD: %w`, err)
 	}
@@ -147,24 +144,61 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 	}
 	known := map[tokenOf]bool{}
 	prices := map[market.ChainID][]value.FeedPrice{}
-	for key, usd := range entries {
-		chain, token, err := parsePriceKey(key)
+	for _, e := range entries {
+		chain, token, err := parsePriceKey(e.key)
 		if err != nil {
 			return nil, err
 		}
-		if usd == nil {
-			return nil, fmt.Errorf("the price of %q is null; leave out what has none", key)
+		if e.usd == nil {
+			return nil, fmt.Errorf("the price of %q is null; leave out what has none", e.key)
 		}
-		if *usd < 0 { // JSON has no infinity
-			return nil, fmt.Errorf("the price of %q is %g; it must be 0 or more", key, *usd)
+		if *e.usd < 0 { // JSON has no infinity
+			return nil, fmt.Errorf("the price of %q is %g; it must be 0 or more", e.key, *e.usd)
 		}
 		if known[tokenOf{chain, token}] {
 			return nil, fmt.Errorf("%d:%s has two prices; it must have one", chain, token)
 		}
 		known[tokenOf{chain, token}] = true
-		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: *usd, AsOf: asOf})
+		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: *e.usd, AsOf: asOf})
 	}
 	return prices, nil
+}
+
+// priceEntry is a member of the object; usd is nil if it is null.
+type priceEntry struct {
+	key string
+	usd *float64
+}
+
+// parseEntries returns all members of a JSON object, in its order. A map would have the last
+// of those that have the same key.
+func parseEntries(text []byte) (entries []priceEntry, err error) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	if first, err := in.Token(); err != nil {
+		return nil, err
+	} else if first != json.Delim('{') {
+		return nil, errors.New("it does not begin with {")
+	}
+
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		e := priceEntry{key: key.(string)} // the decoder accepts no other key
+		if err := in.Decode(&e.usd); err != nil {
+			return nil, fmt.Errorf("%.80q: %w", e.key, err)
+		}
+		entries = append(entries, e)
+	}
+
+	if _, err := in.Token(); err != nil { // the closing brace
+		return nil, err
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return nil, errors.New("something follows it")
+	}
+	return entries, nil
 }
 
 func parsePriceKey(key string) (market.ChainID, market.Address, error) {

@@ -48,16 +48,24 @@ func TestParsePrices(t *testing.T) {
 	f(``)
 	f(`[]`)
 	f(`null`)
+	f(`{} {}`)
+	f(`{"1:` + token + `": 1`)
 	f(`{"1:` + token + `": null}`)
 	f(`{"1:` + token + `": "1"}`)
 	f(`{"1:` + token + `": -1}`)
 	f(`{"1:` + token + `": 1e999}`)
 	f(`{"` + token + `": 1}`)
 	f(`{"1:` + token + `": 1, "1:` + strings.ToLower(token) + `": 2}`)
+	f(`{"1:` + token + `": 1, "1:` + token + `": 1}`)
 	f(`{"one:` + token + `": 1}`)
 	f(`{"1:0x12": 1}`)
 	f(`{"9223372036854775808:` + token + `": 1}`)
 	f(`{"1:` + token + `": 1, "2:` + token + `": -0.5}`)
+
+	_, err = parsePrices([]byte(`{"1:`+token+`": 1, "1:`+token+`": 2}`), 0)
+	if err == nil || !strings.Contains(err.Error(), "1:"+strings.ToLower(token)+" has two prices") {
+		t.Errorf("a key that is there twice: %v", err)
+	}
 }
 
 // FuzzPrices holds that whatever is read are prices, and one of each token.
