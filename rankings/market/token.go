@@ -118,7 +118,9 @@ type Price struct {
 	Source   Source
 	// Reason says why there is no price. Beside the price of an OnlyPool it may be
 	// ReasonUncorroborated: the token has other markets, and none of them agrees
-	// with it. Then positions of that pool have no price for that reason.
+	// with it. Then positions of that pool have no price for that reason. Beside a
+	// price of the feed it may be ReasonStalePrice: the feed no longer says it, and it
+	// is held.
 	Reason       Reason
 	Corroborated bool // not risky
 	Anchor       bool

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"fmt"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -32,6 +33,44 @@ func TestExitThroughHeldPrice(t *testing.T) {
 	check("priced", 136_754+68_377)
 	w.deep(way, 10)
 	check("held", 136_754)
+}
+
+// TestExitThroughHeldAnswer: what the feed said of a token prices others for as long as it
+// says so; when that is only held, a pool against the token is no way out.
+func TestExitThroughHeldAnswer(t *testing.T) {
+	w := newWorld()
+	w.params.LoneHolder = 0
+	token, _ := w.honest() // whose exit is 136,754 USD
+	other := w.token(51, 18)
+	for _, asOf := range []int64{w.now, w.now + market.Hour} {
+		w.feed = append(w.feed, FeedPrice{Token: w.address(other), Usd: 8, AsOf: asOf})
+	}
+	way := w.poolFull(other, w.usd, 4, 200_000) // which the feed does not believe
+	pool := w.pool(token, other, 0.5)
+	w.pools.Mut(pool).CreatedAt = testNow - market.Hour // too young to price either token
+	i := w.openWhole(pool, 25_000)                      // 100,000 USD of either token
+
+	check := func(name string, source market.Source, exit float64) {
+		t.Helper()
+		st := w.state()
+		mustNear(t, name+": exit", st.Prices.At(token).ExitUsd, exit, 1e-3)
+		if p := st.Prices.At(other); p.Usd != 8 || p.Source != source || PoolPrices(st, st.Pools.At(pool))[1].Reason != 0 {
+			t.Errorf("%s: %+v", name, *p)
+		}
+
+		var m Metrics
+		Position(st, i, &m)
+		if m.Unrealizable[0] || m.PriceUnavailable {
+			t.Errorf("%s: %+v", name, m.Figures)
+		}
+	}
+	check("said", market.SourceFeed, 136_754+68_377)
+	for hour := range 3 {
+		w.pass(1)
+		w.feed = nil
+		w.pools.Mut(way).LastSwapAt = testNow - 30*market.Day // so that it prices nothing
+		check(fmt.Sprintf("held for %d hours", hour), market.SourceFeed, 136_754)
+	}
 }
 
 // TestExitThroughListedHook: a pool whose hook may change swaps is a way out if the hook is

@@ -100,6 +100,9 @@ func (s *solver) keepPrice(token uint32) {
 
 	price.Usd, price.AsOf, price.Source = t.HourUsd, t.HourAsOf, t.HourSource
 	price.Markets, price.OnlyPool, price.Reason = 0, t.HourOnlyPool, t.HourReason
+	if price.Source == market.SourceFeed {
+		price.Reason = market.ReasonStalePrice // which tells it from an answer
+	}
 	price.Corroborated = s.keepsTrust(token)
 	s.lapses[token].price = lostAt
 }

@@ -134,10 +134,17 @@ func viewToken(st *market.State, i uint32) tokenView {
 	}
 }
 
-// isHeld reports whether a price that markets gave is kept for a while without them. Tokens
-// are held to it after all others are priced, so that it prices none of them.
+// isHeld reports whether a price is kept for a while that nothing says any more. Tokens are
+// held to it after all others are priced, so that it prices none of them, unless it is an
+// anchor's.
 func isHeld(p *market.Price) bool {
-	return p.Markets == 0 && (p.Source == market.SourcePool || p.Source == market.SourceDerived)
+	switch p.Source {
+	case market.SourcePool, market.SourceDerived:
+		return p.Markets == 0
+	case market.SourceFeed:
+		return p.Reason == market.ReasonStalePrice && !p.Anchor
+	}
+	return false
 }
 
 func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
