@@ -31,13 +31,18 @@ func (r *row) limitClaims() {
 // hasOwnExit reports whether a pool is a way out of a token, for another one. A
 // token whose price is only held prices no other, so against one there is no exit.
 // Nor does one that the second hop priced, unless the first did too and other
-// markets weighed more in the end; and pools whose hook takes a part of swaps are
-// in it only when they are listed. Both show where such a pool counts as a market
-// of the token, which it does from a day after its creation on.
+// markets weighed more in the end, which shows where such a pool counts as a market
+// of the token.
 func hasOwnExit(index uint32, pool *market.Pool, leg int, token, by *tokenView) bool {
 	return !by.held && market.Known(by.rawUsd) && (!by.derived || pool.Held[leg] == market.NoIndex) &&
-		(!takesSwapDelta(pool) || token.onlyPool == index || pool.Held[leg] != 0)
+		(token.onlyPool == index || isWayOut(pool, leg))
 }
+
+// isWayOut reports whether a token's exit counts a pool that is not barred, whatever else
+// prices the token. Rows do not know which hooks are listed. So a pool whose hook takes a part
+// of swaps counts from the hour on that begins with it as a market of the token, or where it
+// alone prices the token.
+func isWayOut(pool *market.Pool, leg int) bool { return !takesSwapDelta(pool) || pool.Held[leg] != 0 }
 
 // OwnExitsMoved reports whether another part of a way out may be the position's own liquidity
 // in the rows of a pool, though no price is another one.

@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -111,6 +112,46 @@ func TestExitThroughListedHook(t *testing.T) {
 	f(false, 34_200, true)
 	f(true, 34_500, false) // with what others have in the pool, 1,367 USD more
 	f(true, 34_550, true)
+}
+
+// TestExitThroughNewHook: the pool of a listed hook that is no market yet is no way out, of
+// which its only holder could claim what nobody but himself would pay; nor is anything of it
+// taken out then. Where it alone prices the token it is one at once.
+func TestExitThroughNewHook(t *testing.T) {
+	f := func(name string, age int64, exit float64, tokens float64, want bool) {
+		t.Helper()
+		w := newWorld()
+		token, _ := w.honest() // whose exit is 136,754 USD
+		hook := market.Address{0: 7, 19: beforeSwap | beforeSwapDelta}
+		w.params.HookAllow = []market.Address{hook}
+		pool := w.poolFull(token, w.usd, 4, 2000) // 1,367 USD of others
+		w.pools.Mut(pool).Hooks, w.pools.Mut(pool).CreatedAt = hook, testNow-age
+		i := w.openWhole(pool, tokens)
+		w.pass(1)
+
+		var m Metrics
+		st := w.state()
+		Position(st, i, &m)
+		if m.Unrealizable[0] != want || m.Unrealizable[1] || m.PriceUnavailable {
+			t.Errorf("%s, %g tokens: %+v", name, tokens, m.Figures)
+		}
+		own := tokens * 4 * (1 - math.Sqrt(0.1))
+		if exit != 136_754 {
+			exit += own
+		}
+		mustNear(t, name+": exit", st.Prices.At(token).ExitUsd, exit, 1e-3)
+	}
+
+	f("a day old in an hour", market.Day-market.Hour-1, 136_754, 34_180, false)
+	f("a day old in an hour", market.Day-market.Hour-1, 136_754, 34_500, true)
+	f("a day old", market.Day, 136_754+1367, 34_500, false)
+	f("a day old", market.Day, 136_754+1367, 34_550, true)
+
+	w := newWorld()
+	w.params.HookAllow = []market.Address{{19: beforeSwapDelta}}
+	token, pool := w.honest()
+	w.pools.Mut(pool).Hooks = w.params.HookAllow[0]
+	mustNear(t, "exit by one market alone", w.state().Prices.At(token).ExitUsd, 136_754, 1e-3)
 }
 
 // TestExitThroughOutvotedPrice: a token that an anchor's market prices, and that others price

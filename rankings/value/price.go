@@ -225,9 +225,6 @@ func (s *solver) resolvePrice(token uint32, quotes []quote) {
 	s.limitByBacking(quotes)
 	price := &s.prices[token]
 	*price = unpriced(missingReason(quotes))
-	for i := range quotes {
-		price.ExitUsd += quotes[i].weight
-	}
 
 	var answer FeedPrice
 	fed := len(s.feed) > 0 // a token is hardly ever in the processor's cache
@@ -238,6 +235,17 @@ func (s *solver) resolvePrice(token uint32, quotes []quote) {
 	if fed {
 		s.applyAnswer(token, price, answer)
 	}
+	price.ExitUsd = exitOf(quotes, price.OnlyPool)
+}
+
+// exitOf returns what selling a token yields that onlyPool alone may price.
+func exitOf(quotes []quote, onlyPool uint32) (usd float64) {
+	for i := range quotes {
+		if q := &quotes[i]; q.wayOut || q.pool == onlyPool {
+			usd += q.weight
+		}
+	}
+	return usd
 }
 
 // selectQuotes returns the quotes that decide a price, ascending: the eligible ones

@@ -16,6 +16,7 @@ type quote struct {
 	outlier         float64 // how many percent it may be off the median
 	bar             market.Reason
 	byAnchor        bool
+	wayOut          bool // what is reachable counts in the exit, whatever else prices T
 }
 
 // Permission bits of a hook's address: it acts before or after a swap; and it
@@ -82,7 +83,7 @@ func (s *solver) fillQuote(q *quote, index uint32, side int, byUsd float64) {
 		q.token, q.by = q.by, q.token
 	}
 
-	q.byAnchor = s.prices[q.by].Anchor
+	q.byAnchor, q.wayOut = s.prices[q.by].Anchor, isWayOut(pool, side)
 	p := s.limitsOf(pool, side)
 	q.token = s.leaderOf(q.token)
 	q.outlier = p.Outlier
