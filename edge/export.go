@@ -20,6 +20,11 @@ const (
 	exportTrailer = trailerEnd + ", " + trailerUnits
 )
 
+// errCSVVersion is the 400 of a CSV export by HTTP/1.0.
+var errCSVVersion = errors.New(
+	"format csv needs HTTP/1.1, whose trailer says whether the export is complete; " +
+		"ndjson says so in its last line, and is sent by HTTP/1.0 too")
+
 // exportTypes are the content types of the forms of an export.
 var exportTypes = [...]string{
 	query.NDJSON: "application/x-ndjson",
@@ -50,9 +55,16 @@ func (r *request) parseExport(chains query.Chains) (err error) {
 	} else {
 		r.Positions, err = chains.PositionExport(r.query, &r.Options)
 	}
-	if err == nil {
-		r.fields, err = render.SelectFields(paths, r.Options.Fields)
+	if err != nil {
+		return err
 	}
+
+	// CSV says only in the trailer whether it is complete, and HTTP/1.0 has no trailers:
+	// an export that was cut would look like a whole one.
+	if r.Format == query.CSV && string(r.ctx.Request.Header.Protocol()) == "HTTP/1.0" {
+		return errCSVVersion
+	}
+	r.fields, err = render.SelectFields(paths, r.Options.Fields)
 	return err
 }
 

@@ -244,6 +244,26 @@ func TestExportRefused(t *testing.T) {
 	}
 }
 
+// TestExportOfOldClients checks that CSV, which has no last line of its own, is not sent to a
+// client of HTTP/1.0, which gets no trailer.
+func TestExportOfOldClients(t *testing.T) {
+	s := serve(t, nil)
+	f := func(format string, code int, ending string) {
+		t.Helper()
+		key := s.issueWith(100)
+		a, closed := s.sendRaw("GET /v1/pools/export?format=" + format + " HTTP/1.0\r\nKC-APIKey: " + key + "\r\n\r\n")
+		if a.code != code || !strings.Contains(a.body, ending) || !closed {
+			t.Errorf("%s by HTTP/1.0: %d %.300s, closed %v; want %d with %s", format, a.code, a.body, closed, code, ending)
+		}
+		if charged := s.used(key).Units > 0; charged != (code == 200) {
+			t.Errorf("%s by HTTP/1.0: %d, charged %v", format, code, charged)
+		}
+	}
+
+	f("csv", 400, "format csv needs HTTP/1.1")
+	f("ndjson", 200, `{"end":true,`)
+}
+
 // TestExportLimit checks that a long list is exported in several answers.
 func TestExportLimit(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Limits.ExportRows = 70 })
