@@ -1,5 +1,5 @@
 // The columns of the rankings.
-import { compact, duration, fee, integer, percent, price, short, sign, usd } from "./format.js";
+import { count, duration, fee, integer, percent, price, short, sign, usd } from "./format.js";
 import { CAPPED, STILL_COUNTING, UNREALIZABLE, whyUnknown } from "./reasons.js";
 import { chainOf, now } from "./node.js";
 import { Flag, nameOf, Pair, RangeBar } from "./marks.js";
@@ -132,7 +132,7 @@ export const poolColumns: Column<Pool>[] = [
   },
   { id: "positions", head: "Open", number: true, from: "desk", about: "Open positions.", value: (p) => counted(p.positionsCount) },
   { id: "holders", head: "Owners", number: true, from: "desk", about: "Distinct owners of open positions.", value: (p) => counted(p.holdersCount) },
-  { id: "tx", head: "Events", number: true, from: "wide", about: "Swaps and liquidity changes since creation.", value: (p) => ({ text: compact(p.metrics.txCount), exact: String(p.metrics.txCount) }) },
+  { id: "tx", head: "Events", number: true, from: "wide", about: "Swaps and liquidity changes since creation.", value: (p) => ({ text: count(p.metrics.txCount), exact: String(p.metrics.txCount) }) },
   {
     id: "created", head: "Created", number: true, from: "wide", sorts: [{ name: "age", direction: "ascending" }],
     value: (p) => ({ text: `${duration(now() / 1000 - p.createdAtTimestamp).split(" ")[0]} ago`, exact: new Date(p.createdAtTimestamp * 1000).toISOString() }),

@@ -26,6 +26,11 @@ function significant(abs: number): string {
   return abs.toFixed(abs >= 99.95 ? 0 : abs >= 9.995 ? 1 : 2);
 }
 
+/** A number of things: exact below a thousand. */
+export function count(n: number): string {
+  return n < 1000 ? integer(n) : compact(n);
+}
+
 export function usd(value: number | null): string {
   if (value === null) return UNKNOWN;
   const text = compact(value);

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { compact, date, integer, percent, price, short, usd, usdFull } from "./format.js";
+import { count, date, integer, percent, price, short, usd, usdFull } from "./format.js";
 import { CAPPED, STILL_COUNTING, whyUnknown } from "./reasons.js";
 import { Pair, symbol } from "./marks.js";
 import { Banners, Failure, isRefused, type Flags } from "./states.js";
@@ -59,7 +59,7 @@ function Summary({ p }: { p: PoolDetail }) {
       <Figure name="TVL" text={usdFull(m.tvlUsd)} exact={m.tvlUsd} tip={unknown(m.tvlUsd)} under={`tick ${p.currentTick}`} />
       <Figure name="Volume 24 h" text={usdFull(m.volumeUsd24h)} exact={m.volumeUsd24h} tip={unknown(m.volumeUsd24h)} under={<><Exact text={usd(m.volumeUsd7d)} of={m.volumeUsd7d} why={whyUnknown(p.pricing.reason)} /> in 7 d</>} />
       <Figure name="Fees 24 h" text={usdFull(m.feesUsd24h)} exact={m.feesUsd24h} tip={unknown(m.feesUsd24h)} under={<><Exact text={usd(m.feesUsd7d)} of={m.feesUsd7d} why={whyUnknown(p.pricing.reason)} /> in 7 d</>} />
-      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : m.feeApr === null ? whyUnknown(p.pricing.reason, m.tvlUsd) : undefined} under={<><Exact text={compact(m.txCount)} of={m.txCount} why="" /> events</>} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={capped ? CAPPED : m.feeApr === null ? whyUnknown(p.pricing.reason, m.tvlUsd) : undefined} under={<><Exact text={count(m.txCount)} of={m.txCount} why="" /> events</>} />
       <Figure name="Open positions" text={integer(p.positionsCount)} tip={p.positionsCount === null ? STILL_COUNTING : undefined}
         under={<><Exact text={integer(p.holdersCount)} of={p.holdersCount} why={STILL_COUNTING} /> owners</>} />
     </Figures>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
 import { chainOf, health, key, meta, now, offlineSince } from "./node.js";
 import { go, inGenerations, view, withQuery } from "./route.js";
-import { compact, duration, integer } from "./format.js";
+import { count, duration, integer } from "./format.js";
 import { PACES, pace } from "./pace.js";
 import type { HealthChain } from "../../client/ts/src/index.js";
 
@@ -156,7 +156,7 @@ function Units() {
   const left = answer?.quotaRemaining ?? null;
   return (
     <a class="units" href="/ui/usage" data-tip={left === null ? "Units used by this key's account" : `${integer(left)} units left this month`}>
-      {left === null ? "Usage" : `${compact(left)} units`}
+      {left === null ? "Usage" : `${count(left)} units`}
     </a>
   );
 }

@@ -82,6 +82,14 @@ test("a loss of less than a cent is no loss of 0", async () => {
   await done(page);
 });
 
+test("a count has no decimals", async () => {
+  const page = await open(browser, node, "/docs");
+  await change(page, (o) => { if (o.txCount !== undefined) o.txCount = 89; });
+  await page.goto(`${node.url}/ui/pools/${pool.chainId}/swapdex-v4/${pool.poolId}`);
+  await page.getByText("89 events", { exact: true }).waitFor();
+  await done(page);
+});
+
 test("two chains that are left out are two", async () => {
   const page = await open(browser, node, "/docs");
   await change(page, (o) => { if (o.pagination) Object.assign(o, { partial: true, missingChains: [1, 42161] }); });
