@@ -537,7 +537,7 @@ test("the front page shows a live ranking", async () => {
   await page.waitForFunction(() => document.querySelectorAll(".live tbody tr").length === 5);
   assert.ok((await page.locator(".what pre").innerText()).includes(node.url));
   for (const name of ["Rankings", "Metrics"]) assert.equal(await page.getByRole("link", { name, exact: true }).count(), 1);
-  await page.getByRole("link", { name: "Documentation" }).click();
+  await page.getByRole("link", { name: "Docs" }).click();
   await page.getByRole("heading", { name: "Start", level: 1 }).waitFor();
   await done(page);
 });
@@ -725,6 +725,23 @@ test("the head of a ranking stands below that of the page", async () => {
     assert.ok(gap <= 0 && gap > -2, `${gap} px between them at ${width} px`);
     await done(page);
   }
+});
+
+test("usual names, numbers and heads of a ranking are whole at any width", async () => {
+  const sorts = { positions: ["underlying_value", "roi", "age", "nft_id_desc"], pools: ["tvl", "fee_apr", "age"] };
+  const page = await open(browser, node, "/docs");
+  for (const [kind, all] of Object.entries(sorts)) for (const sort of all) {
+    await page.goto(`${node.url}/ui/${kind}?limit=100&sort=${sort}`);
+    await rows(page);
+    for (const width of [1440, 1361, 1360, 1041, 1040, 841, 840, 768, 721, 720, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      const cut = await page.$$eval("table.list :is(th, td.number, bdi)", (places) => places
+        .filter((e) => e.scrollWidth > e.clientWidth && !(e.matches("bdi") && e.closest(".pair").innerText.length > 24))
+        .map((e) => e.closest(".pair")?.innerText ?? e.innerText));
+      assert.deepEqual(cut, [], `${kind} by ${sort} at ${width} px`);
+    }
+  }
+  await done(page);
 });
 
 test("a phone has the units, the request and a way to forget the key", async () => {
