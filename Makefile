@@ -76,7 +76,7 @@ ui-check: edge/ui/$(LOCK) ## the committed pages are what their sources give
 ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
 	cd edge/ui && node --test --test-concurrency=2 --test-timeout=1200000 test/*.test.mjs
 
-client-check: edge/client/ts/check/$(LOCK) ## TypeScript types of the OpenAPI document by openapi-typescript, and calls that compile with them
+client-check: edge/client/ts/check/$(LOCK) ## TypeScript types of the OpenAPI document by openapi-typescript, and the package of the client, in strict programs
 	cd edge/client/ts/check && npm run --silent check
 
 ui-pictures: build edge/ui/$(LOCK) ## make the pictures of every page in edge/ui/pictures
