@@ -61,7 +61,7 @@ func (a *chainActor) handleHeard(m heard) {
 			return
 		}
 	default:
-		if err := a.chain.Hear(m.event.Beat); err != nil {
+		if err := a.chain.Hear(m.event.Beat, a.now()); err != nil {
 			a.log.Warn("cannot understand the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
 		}
 	}
@@ -197,7 +197,7 @@ func (a *chainActor) tellFollowers() {
 	if a.member == nil {
 		return
 	}
-	text, err := a.chain.Beat()
+	text, err := a.chain.Beat(a.now())
 	if err != nil {
 		a.log.Error("cannot tell followers", "chain", a.config.Ledger.Chain, "error", err)
 		return

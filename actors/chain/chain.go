@@ -64,6 +64,7 @@ type Chain struct {
 
 	following bool             // another node writes the chain
 	replica   *storage.Replica // what that node has committed; nil before Load
+	writer    writerClock      // of that node
 
 	confirmed confirmation
 	refused   refusal

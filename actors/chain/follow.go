@@ -21,7 +21,8 @@ import (
 // note is what a follower needs of a refresh beside the batch.
 type note struct {
 	Reverted   bool              `json:",omitempty"` // blocks of the generation before were reverted
-	At         int64             // when it was published, unix milliseconds
+	At         int64             // when it was published, unix milliseconds of the writer's clock
+	Clock      int64             `json:",omitempty"` // names that clock; see writerClock
 	FeedPrices []value.FeedPrice `json:",omitempty"`
 	Hints      int               // the form of the hints
 }
@@ -131,7 +132,7 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 
 	leaves, err := c.store.BatchLeaves(batch)
 	if err == nil {
-		err = c.showCut(c.replica.Cut(), leaves, n, hints, pause)
+		err = c.showCut(c.replica.Cut(), leaves, n, hints, started, pause)
 	}
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 
 // showCut puts the view of a followed cut on the board, if it has a new generation.
 func (c *Chain) showCut(
-	cut *storage.Restored, leaves rankings.LeafReader, n note, hints []byte, pause func(),
+	cut *storage.Restored, leaves rankings.LeafReader, n note, hints []byte, now time.Time, pause func(),
 ) error {
 	if cut == nil { // the writer dropped the chain
 		c.view = nil
@@ -154,7 +155,8 @@ func (c *Chain) showCut(
 	if c.status.ChainHead.Number < cut.State.Head.Number {
 		c.status.ChainHead = cut.State.Head
 	}
-	c.status.LastIndexedAt = n.At
+	at := c.onOwnClock(n.Clock, n.At, now)
+	c.status.LastIndexedAt = at
 	c.publishStatus()
 	if !cut.Current() || c.view != nil && c.view.Generation == cut.Generation {
 		return nil
@@ -166,8 +168,8 @@ func (c *Chain) showCut(
 		return err
 	}
 	view.FeedPrices = append([]value.FeedPrice{}, n.FeedPrices...)
-	view.Changes = view.ChangesSince(c.view, n.Reverted, n.At, pause)
-	view.Confirm(cut.Confirmed)
+	view.Changes = view.ChangesSince(c.view, n.Reverted, at, pause)
+	view.Confirm(c.onOwnClock(n.Clock, cut.Confirmed, now))
 	c.showNext(view)
 	return nil
 }
@@ -230,8 +232,9 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	}
 }
 
-// beat is what the writer of a chain tells between two cuts.
+// beat is what the writer of a chain tells between two cuts. Times are of its clock.
 type beat struct {
+	Clock, Sent   int64       // names the clock, and when this was told; see writerClock
 	Head          market.Head // of the chain, as its feed saw it
 	LastIndexedAt int64
 	ConfirmedAt   int64
@@ -249,9 +252,10 @@ type beat struct {
 }
 
 // Beat returns what followers are told of the chain between two cuts.
-func (c *Chain) Beat() ([]byte, error) {
+func (c *Chain) Beat(now time.Time) ([]byte, error) {
 	s := &c.status
 	b := beat{
+		Clock: c.Opened.UnixMilli(), Sent: now.UnixMilli(),
 		Head: s.ChainHead, LastIndexedAt: s.LastIndexedAt, ConfirmedAt: s.ConfirmedAt,
 		FailingSince: s.FailingSince, FeedError: s.FeedError, Syncing: s.Syncing,
 		Stopped: s.Stopped, StopReason: s.StopReason, Quarantined: s.QuarantinedPools,
@@ -263,21 +267,26 @@ func (c *Chain) Beat() ([]byte, error) {
 	return json.Marshal(&b)
 }
 
-// Hear takes what the writer told. LastIndexed stays what this node has: the
-// difference is how far it is behind.
-func (c *Chain) Hear(text []byte) error {
+// Hear takes what the writer told, which was heard at now. LastIndexed stays what this node
+// has: the difference is how far it is behind.
+func (c *Chain) Hear(text []byte, now time.Time) error {
 	var b beat
 	if err := json.Unmarshal(text, &b); err != nil {
 		return fmt.Errorf("cannot read what the writer of a chain tells: %w", err)
 	}
 
+	if b.Clock != 0 {
+		c.writer.hear(b.Clock, b.Sent, now)
+	}
+	own := func(milli int64) int64 { return c.onOwnClock(b.Clock, milli, now) }
+
 	s := &c.status
-	s.ChainHead, s.LastIndexedAt, s.ConfirmedAt = b.Head, b.LastIndexedAt, b.ConfirmedAt
-	s.FailingSince, s.FeedError, s.Syncing = b.FailingSince, b.FeedError, b.Syncing
+	s.ChainHead, s.LastIndexedAt, s.ConfirmedAt = b.Head, own(b.LastIndexedAt), own(b.ConfirmedAt)
+	s.FailingSince, s.FeedError, s.Syncing = own(b.FailingSince), b.FeedError, b.Syncing
 	s.Stopped, s.StopReason, s.QuarantinedPools = b.Stopped, b.StopReason, b.Quarantined
 	s.ETASeconds, s.Progress, s.Verified = b.ETASeconds, b.Progress, b.Verified
 	if c.view != nil && int64(c.view.Generation) == b.Generation {
-		c.view.Confirm(b.Confirmed)
+		c.view.Confirm(own(b.Confirmed))
 	}
 	c.publishStatus()
 	return nil

@@ -251,15 +251,16 @@ func TestBeat(t *testing.T) {
 	s, writer, follower := newShared(t)
 	writer.turn(0)
 	s.catchUp(follower)
-	writer.chain.view.Confirm(writer.now.Add(time.Hour).UnixMilli())
+	later := writer.now.Add(time.Hour)
+	writer.chain.view.Confirm(later.UnixMilli())
 	told, own := &writer.chain.status, follower.chain.status
 	fillFields(reflect.ValueOf(told).Elem())
 
-	text, err := writer.chain.Beat()
+	text, err := writer.chain.Beat(later)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := follower.chain.Hear(text); err != nil {
+	if err := follower.chain.Hear(text, later); err != nil {
 		t.Fatal(err)
 	}
 	want := *told
@@ -272,7 +273,7 @@ func TestBeat(t *testing.T) {
 	if x, y := writer.chain.view.Confirmed(), shown.View.Confirmed(); x != y {
 		t.Errorf("confirmed at %d; the follower says %d", x, y)
 	}
-	if err := follower.chain.Hear([]byte("{")); err == nil {
+	if err := follower.chain.Hear([]byte("{"), time.Time{}); err == nil {
 		t.Error("half a message was heard")
 	}
 
@@ -282,10 +283,10 @@ func TestBeat(t *testing.T) {
 	writer.follow()
 	writer.refresh()
 	writer.chain.view.Confirm(before + 1)
-	if text, err = writer.chain.Beat(); err != nil {
+	if text, err = writer.chain.Beat(writer.now); err != nil {
 		t.Fatal(err)
 	}
-	if err := follower.chain.Hear(text); err != nil || shown.View.Confirmed() != before {
+	if err := follower.chain.Hear(text, follower.now); err != nil || shown.View.Confirmed() != before {
 		t.Errorf("an older view is confirmed at %d, %v; want %d", shown.View.Confirmed(), err, before)
 	}
 }
@@ -398,9 +399,9 @@ func TestFollowerShowsItsState(t *testing.T) {
 	if c, _ := writer.board.Load().Chain(1); c.Status.Role != rankings.Writer {
 		t.Errorf("after a promotion without data the role is %s", c.Status.Role)
 	}
-	text, err := writer.chain.Beat()
+	text, err := writer.chain.Beat(writer.now)
 	if err == nil {
-		err = follower.chain.Hear(text) // before it has anything to serve
+		err = follower.chain.Hear(text, follower.now) // before it has anything to serve
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -433,11 +434,11 @@ func TestPromotionForgetsTheWriter(t *testing.T) {
 	status.FailingSince, status.FeedError, status.ETASeconds = 7, "no provider answers", 9
 	status.Progress = &rankings.Progress{}
 	writer.chain.Stop(errors.New("a reorganisation is too deep"))
-	text, err := writer.chain.Beat()
+	text, err := writer.chain.Beat(writer.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := follower.chain.Hear(text); err != nil {
+	if err := follower.chain.Hear(text, follower.now); err != nil {
 		t.Fatal(err)
 	}
 	if said := follower.status(); !said.Stopped || said.FeedError == "" {

@@ -51,7 +51,9 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	view.Confirm(cut.Confirmed)
 	view.Changes = view.ChangesSince(c.view, c.reverted, started.UnixMilli(), pause)
 	if c.Shared {
-		n := note{Reverted: c.reverted, At: started.UnixMilli(), FeedPrices: answers}
+		n := note{
+			Reverted: c.reverted, At: started.UnixMilli(), Clock: c.Opened.UnixMilli(), FeedPrices: answers,
+		}
 		var err error
 		if cut.Note, err = n.encode(view, c.view); err != nil {
 			return err

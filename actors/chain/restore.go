@@ -2,6 +2,7 @@ package chain
 
 import (
 	"errors"
+	"time"
 
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
@@ -103,10 +104,17 @@ func (c *Chain) endRepair() {
 // of a clock that was ahead: the data is served as stale until the feed
 // confirms it.
 func (c *Chain) believeStored(milli int64) int64 {
-	if c.Opened.IsZero() || milli <= c.Opened.UnixMilli() {
+	if c.Opened.IsZero() {
 		return milli
 	}
-	return c.Opened.Add(-c.UnavailableAfter / 2).UnixMilli()
+	return c.believe(milli, c.Opened)
+}
+
+func (c *Chain) believe(milli int64, now time.Time) int64 {
+	if milli <= now.UnixMilli() {
+		return milli
+	}
+	return now.Add(-c.UnavailableAfter / 2).UnixMilli()
 }
 
 // beginAnew starts from nothing. The generation goes on counting: leaves are kept

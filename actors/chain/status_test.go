@@ -462,7 +462,7 @@ func TestNotes(t *testing.T) {
 	if err := c.Take(nil, []byte("{"), nil, time.Now, func() {}); err == nil || !strings.Contains(err.Error(), "cannot read the note of a cut") {
 		t.Errorf("a cut with half a note: %v", err)
 	}
-	if err := c.Hear([]byte("{")); err == nil || !strings.Contains(err.Error(), "cannot read what the writer of a chain tells") {
+	if err := c.Hear([]byte("{"), time.Time{}); err == nil || !strings.Contains(err.Error(), "cannot read what the writer of a chain tells") {
 		t.Errorf("half a beat: %v", err)
 	}
 }
