@@ -156,7 +156,7 @@ func (a *chainActor) openStored() {
 	// never moves would look as old as its last commit.
 	if f, ok := a.feed.(frozenFeed); ok {
 		if head, frozen := f.FrozenHead(); frozen {
-			opened.Confirm(head, time.Now())
+			opened.Confirm(head, a.now())
 		}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -35,6 +36,9 @@ type loaded struct {
 	history string
 	// reload loads the configuration again, from where it came.
 	reload func() (*loaded, error)
+
+	// feedClock is the clock of the feeds; nil: that of the system.
+	feedClock func() time.Time
 
 	// Of the bench suite's own node; zero for any other.
 	workload    sim.Workload

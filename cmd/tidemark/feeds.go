@@ -11,6 +11,7 @@ import (
 	"tidemark/actors"
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
 	"tidemark/actors/feed/rpc"
 	"tidemark/actors/feed/sim"
 	"tidemark/actors/verify"
@@ -109,7 +110,7 @@ func (l *loaded) rpcConfig(c *ChainConfig, set *metrics.Set, log *slog.Logger) (
 		Decimals:    decimals,
 		MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
 		RangesInFlight: c.RangesInFlight, FetchAheadBytes: int64(c.FetchAheadMib) << 20,
-		Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+		Poll: min(l.Refresh.Every, maxPoll), Clock: endpoint.Clock{Now: l.feedClock}, Metrics: set, Log: log,
 	}, err
 }
 
@@ -121,7 +122,7 @@ func (l *loaded) simConfig(c *ChainConfig, newPause func() func()) sim.Config {
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
-		Frozen: l.Sim.Frozen, Every: l.Refresh.Every, NewPause: newPause,
+		Frozen: l.Sim.Frozen, Every: l.Refresh.Every, Now: l.feedClock, NewPause: newPause,
 	}
 }
 

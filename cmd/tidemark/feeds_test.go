@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -31,6 +32,7 @@ decimals = ["0x0000000000000000000000000000000000000001=6"]
 		t.Fatal(err)
 	}
 	c := &l.Chains[0]
+	l.feedClock = time.Now
 
 	f := func(config any, unset ...string) {
 		t.Helper()
@@ -46,9 +48,9 @@ decimals = ["0x0000000000000000000000000000000000000001=6"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	f(nodes, "Clock", "Rand")
+	f(nodes, "Rand")
 	simulated := l.simConfig(c, func() func() { return nil })
-	f(simulated, "NativeUsd", "BlockTime", "LivePace", "Scale", "SpanEvents", "Now")
+	f(simulated, "NativeUsd", "BlockTime", "LivePace", "Scale", "SpanEvents")
 	if nodes.NativeName != "Ether" || simulated.NativeName != "Ether" || nodes.NativeSymbol != "ETH" {
 		t.Errorf("the native currency is %s, %s", nodes.NativeSymbol, nodes.NativeName)
 	}

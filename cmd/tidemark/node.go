@@ -210,6 +210,10 @@ func (n *node) startChains(context.Context) error {
 		n.background("price feed", external.Run)
 	}
 
+	// Steps of the wall clock must not make a head too old, nor the simulated market leap.
+	clock := n.registry.Clock()
+	n.feedClock = func() time.Time { return clock.Time(time.Now()) }
+
 	newPause := func() func() { return pace.Background(n.board.Requests).Pause }
 	specs, err := n.chainSpecs(external, n.store.Guard().ReadOnly, newPause, n.set, n.log)
 	if err != nil {
@@ -223,8 +227,7 @@ func (n *node) startChains(context.Context) error {
 		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
 	}
 
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
-		n.set, n.log)
+	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, clock, n.set, n.log)
 	if err != nil {
 		return err
 	}
