@@ -32,8 +32,8 @@ type Chain struct {
 	told atomic.Pointer[[]byte]
 
 	// What status.go tells of the chain.
-	number      atomic.Uint64 // of at
-	behindSince atomic.Int64  // unix nanoseconds; 0: this node has what the writer told of
+	number      atomic.Uint64             // of at
+	behindSince atomic.Pointer[time.Time] // nil: this node has what the writer told of
 	writerState atomic.Pointer[writerState]
 	newest      atomic.Pointer[rankings.ChainSnapshot] // that this node knows of as the writer
 	wanted      atomic.Uint64

@@ -44,8 +44,8 @@ func TestBeats(t *testing.T) {
 		t.Helper()
 		ch.hear(beat(header, "beat of "+header))
 		told := ch.writerState.Load()
-		if told == nil || told.Cut != cut || (ch.behindSince.Load() > 0) != behind || string(*ch.told.Load()) != "beat of "+header {
-			t.Errorf("after %s: the writer stands at %+v, behind since %d, told %s", header, told, ch.behindSince.Load(), *ch.told.Load())
+		if told == nil || told.Cut != cut || (ch.behindSince.Load() != nil) != behind || string(*ch.told.Load()) != "beat of "+header {
+			t.Errorf("after %s: the writer stands at %+v, behind since %v, told %s", header, told, ch.behindSince.Load(), *ch.told.Load())
 		}
 		select {
 		case <-ch.wake:
@@ -56,15 +56,16 @@ func TestBeats(t *testing.T) {
 
 	f(`{"Node":"b","Cut":0}`, 0, false)
 	f(`{"Node":"b","Cut":4}`, 4, true)
-	ch.behindSince.Store(77)
+	first := time.Now()
+	ch.behindSince.Store(&first)
 	f(`{"Node":"b","Cut":6}`, 6, true)
 	f(`not JSON`, 6, true)
-	if got := ch.behindSince.Load(); got != 77 {
-		t.Errorf("behind since %d; want the first beat of a later cut", got)
+	if got := ch.behindSince.Load(); got != &first {
+		t.Errorf("behind since %v; want the first beat of a later cut", got)
 	}
 	ch.moveTo(Place{Number: 5})
-	if ch.behindSince.Load() != 77 || ch.number.Load() != 5 || ch.at.Number != 5 {
-		t.Errorf("at cut 5 of 6: behind since %d, at %+v", ch.behindSince.Load(), ch.at)
+	if ch.behindSince.Load() != &first || ch.number.Load() != 5 || ch.at.Number != 5 {
+		t.Errorf("at cut 5 of 6: behind since %v, at %+v", ch.behindSince.Load(), ch.at)
 	}
 	ch.moveTo(Place{Number: 6})
 	f(`{"Node":"b","Cut":6}`, 6, false)
@@ -92,7 +93,7 @@ func TestStatusOfWhatWasHeard(t *testing.T) {
 	heard := func(ago time.Duration, cut uint64) func(*Chain) {
 		return func(ch *Chain) {
 			ch.writerState.Store(&writerState{Node: "b", Cut: cut, Snapshot: theirs, at: time.Now().Add(-ago)})
-			ch.behindSince.Store(time.Now().Add(-9 * time.Second).UnixNano())
+			ch.behindSince.Store(in(-9 * time.Second))
 		}
 	}
 
@@ -102,11 +103,11 @@ func TestStatusOfWhatWasHeard(t *testing.T) {
 	f(rankings.Membership{Cut: 5, Snapshot: theirs, LagCuts: 3, LagMillis: 9000}, heard(heardFor, 8))
 	f(rankings.Membership{Cut: 5, Snapshot: own, Writer: "a"}, func(ch *Chain) {
 		heard(0, 8)(ch)
-		ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
+		ch.lead.until.Store(in(time.Hour))
 	})
 	f(rankings.Membership{Cut: 5, Snapshot: theirs, Writer: "b", LagCuts: 3}, func(ch *Chain) {
 		heard(0, 8)(ch)
-		ch.behindSince.Store(0) // it is not known yet since when
+		ch.behindSince.Store(nil) // it is not known yet since when
 	})
 	f(rankings.Membership{Cut: 5}, func(ch *Chain) { ch.newest.Store(nil) })
 

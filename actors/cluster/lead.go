@@ -23,9 +23,9 @@ const (
 
 // lead is the leadership of a chain.
 type lead struct {
-	ready    atomic.Bool  // this node has followed to the end
-	until    atomic.Int64 // unix nanoseconds until which this node leads; 0: it does not
-	revision uint64       // of the key, if this node has it; only campaign uses it
+	ready    atomic.Bool               // this node has followed to the end
+	until    atomic.Pointer[time.Time] // when this node leads no longer; nil: it does not
+	revision uint64                    // of the key, if this node has it; only campaign uses it
 	// yielded is when this node left the chain to another one; nil: never.
 	yielded atomic.Pointer[time.Time]
 }
@@ -34,13 +34,14 @@ type lead struct {
 // what keeps them from forking the chain is the stream. A node without room does not lead,
 // even while the others still take it for the writer.
 func (ch *Chain) Leads() bool {
-	return time.Now().UnixNano() < ch.lead.until.Load() && ch.hasRoom()
+	until := ch.lead.until.Load()
+	return until != nil && time.Now().Before(*until) && ch.hasRoom()
 }
 
 // Resign gives the leadership back, until this node has followed to the end again.
 func (ch *Chain) Resign() {
 	ch.lead.ready.Store(false)
-	ch.lead.until.Store(0)
+	ch.lead.until.Store(nil)
 }
 
 // campaign asks for the leadership while this node is ready, has room and has not just left
@@ -84,10 +85,11 @@ func (ch *Chain) campaignOnce(ctx context.Context) {
 		return
 	case err != nil, ch.lead.revision == 0:
 		ch.lead.revision = 0
-		ch.lead.until.Store(0)
+		ch.lead.until.Store(nil)
 		return
 	}
-	ch.lead.until.Store(started.Add(leadValid).UnixNano())
+	until := started.Add(leadValid)
+	ch.lead.until.Store(&until)
 	if had == 0 {
 		ch.wakeUp()
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // elected waits until a chain is told to write.
@@ -80,6 +81,37 @@ func TestWithoutRoom(t *testing.T) {
 	elected(t, a)
 }
 
+// in returns the time after a while, as what the wall clock is set to does not change it.
+func in(d time.Duration) *time.Time {
+	at := time.Now().Add(d)
+	return &at
+}
+
+// A node leads for its time, also when the wall clock is set meanwhile.
+func TestLeadsWhenTheClockIsSet(t *testing.T) {
+	ch := unconnected()
+	f := func(left time.Duration, setBy time.Duration, leads bool) {
+		t.Helper()
+		until := in(left)
+		// The first word of a time has its seconds above 30 bits of nanoseconds.
+		*(*uint64)(unsafe.Pointer(until)) -= uint64(int64(setBy/time.Second) << 30)
+		ch.lead.until.Store(until)
+		ch.behindSince.Store(until)
+		ch.writerState.Store(&writerState{Cut: 9, at: time.Now()})
+		if ch.Leads() != leads {
+			t.Errorf("%s before its end, the clock set by %s, it leads: %t", left, setBy, !leads)
+		}
+		if lag := time.Duration(ch.Status().LagMillis) * time.Millisecond; !leads && (lag+left).Abs() > time.Second {
+			t.Errorf("the clock set by %s, it is %s behind; want %s", setBy, lag, -left)
+		}
+	}
+
+	for _, setBy := range []time.Duration{0, time.Hour, -time.Hour} {
+		f(leadValid, setBy, true)
+		f(-leadValid, setBy, false)
+	}
+}
+
 // A node leads when it is the first to say so, wakes who waits for it then, and goes on while
 // it says so again. While no answer comes it leads until its time is over.
 func TestCampaign(t *testing.T) {
@@ -97,7 +129,7 @@ func TestCampaign(t *testing.T) {
 		if ch.Leads() != leads || woken != wakes || leads != (ch.lead.revision > 0) {
 			t.Errorf("%s: it leads: %t, by change %d, and wakes: %t", what, ch.Leads(), ch.lead.revision, woken)
 		}
-		if until := time.Unix(0, ch.lead.until.Load()); leads && until.Before(began.Add(leadValid)) {
+		if until := ch.lead.until.Load(); leads && until.Before(began.Add(leadValid)) {
 			t.Errorf("%s: it leads for %s; want %s", what, until.Sub(began), leadValid)
 		}
 		if name, err := b.Writer(t.Context()); name != writer || err != nil {
@@ -111,7 +143,7 @@ func TestCampaign(t *testing.T) {
 	f("the first again", a, true, true, true, "a")
 	f("beside another", b, true, false, false, "a")
 	f("again", a, true, true, false, "a")
-	a.lead.until.Store(1)
+	a.lead.until.Store(new(time.Time))
 	f("after its time", a, true, true, false, "a")
 	f("given back", a, false, false, false, "")
 	f("the other", b, true, true, true, "b")
@@ -121,7 +153,7 @@ func TestCampaign(t *testing.T) {
 
 	f("it is given back by nobody", a, false, false, false, "b")
 	b.lead.revision = 1
-	b.lead.until.Store(time.Now().Add(time.Minute).UnixNano())
+	b.lead.until.Store(in(time.Minute))
 	b.lead.ready.Store(true)
 	b.c.nc.Close()
 	if b.campaignOnce(t.Context()); !b.Leads() || b.lead.revision != 1 {

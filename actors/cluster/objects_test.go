@@ -346,14 +346,14 @@ func TestGauges(t *testing.T) {
 		Cut: 3, Bytes: 900, MadeAt: now.Add(-50 * time.Minute).UnixMilli(),
 	}})
 	ch.number.Store(2)
-	ch.behindSince.Store(now.Add(-500 * time.Second).UnixNano())
+	ch.behindSince.Store(in(-500 * time.Second))
 	f("writer", "0")
 	f("lag_cuts", "3")
 	f("lag_seconds", "50")
 	f("snapshot_age_seconds", "300")
 	f("snapshot_bytes", "900")
 
-	ch.lead.until.Store(now.Add(time.Hour).UnixNano())
+	ch.lead.until.Store(in(time.Hour))
 	f("writer", "1")
 	f("lag_cuts", "0")
 	f("lag_seconds", "0")

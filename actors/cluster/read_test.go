@@ -70,7 +70,7 @@ type electing struct {
 }
 
 func (s electing) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
-	s.ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
+	s.ch.lead.until.Store(in(time.Hour))
 	return nil, jetstream.ErrMsgNotFound
 }
 

@@ -44,8 +44,8 @@ func (ch *Chain) Status() rankings.Membership {
 		newest = &told.Snapshot
 	}
 
-	if since := ch.behindSince.Load(); since != 0 && m.LagCuts > 0 {
-		m.LagMillis = time.Since(time.Unix(0, since)).Milliseconds()
+	if since := ch.behindSince.Load(); since != nil && m.LagCuts > 0 {
+		m.LagMillis = time.Since(*since).Milliseconds()
 	}
 	if newest != nil {
 		m.Snapshot = *newest
@@ -69,7 +69,7 @@ func (ch *Chain) moveTo(at Place) {
 	ch.at = at
 	ch.number.Store(at.Number)
 	if told := ch.writerState.Load(); told == nil || at.Number >= told.Cut {
-		ch.behindSince.Store(0)
+		ch.behindSince.Store(nil)
 	}
 }
 
@@ -96,7 +96,7 @@ func (ch *Chain) hear(m *nats.Msg) {
 	if json.Unmarshal([]byte(m.Header.Get(writerStateHeader)), &told) == nil {
 		ch.writerState.Store(&told)
 		if told.Cut > ch.number.Load() {
-			ch.behindSince.CompareAndSwap(0, told.at.UnixNano())
+			ch.behindSince.CompareAndSwap(nil, &told.at)
 		}
 	}
 	ch.told.Store(&m.Data)
