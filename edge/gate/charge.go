@@ -110,7 +110,7 @@ func (g *Gate) AwaitShare(t *Ticket, now time.Time) {
 	}
 	for end := now.Add(shareWait); now.Before(end); now = time.Now() {
 		s := t.Key.Cell.Share(t.Span.Month)
-		if s != nil && now.UnixNano()-s.AtNs < int64(maxShareAge) {
+		if s != nil && now.Sub(s.At) < maxShareAge {
 			return
 		}
 		g.book.RenewLease(t.Key.Cell)

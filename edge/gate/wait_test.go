@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
@@ -155,6 +156,22 @@ func TestWaitEndsWithAVerdict(t *testing.T) {
 	})
 }
 
+// What other nodes have is as old as it is, also when the wall clock was set back since it was
+// asked for.
+func TestShareAfterTheClockIsSet(t *testing.T) {
+	g, ticket := leased(t, 5) // in real time: that of a bubble has no monotonic reading
+	g.book.SetShared()
+	ticket.Key.Cell.SetShare(&accounts.Share{Month: ticket.Span.Month, At: time.Now().Add(-maxShareAge)})
+
+	// The first word of a time has its seconds above 30 bits of nanoseconds.
+	began := time.Now()
+	now := began
+	*(*uint64)(unsafe.Pointer(&now)) -= 3600 << 30
+	if g.AwaitShare(ticket, now); time.Since(began) < shareWait {
+		t.Errorf("what is known for long was not asked for again; it took %s", time.Since(began))
+	}
+}
+
 // The usage of an account waits until it is known what other nodes have of it, if that is
 // not known since less than two seconds; a node that is alone knows.
 func TestAwaitShare(t *testing.T) {
@@ -167,12 +184,12 @@ func TestAwaitShare(t *testing.T) {
 			}
 			cell, month := ticket.Key.Cell, ticket.Span.Month
 			if age >= 0 {
-				cell.SetShare(&accounts.Share{Month: month, AtNs: time.Now().Add(-age).UnixNano()})
+				cell.SetShare(&accounts.Share{Month: month, At: time.Now().Add(-age)})
 			}
 			began := time.Now()
 			if comes >= 0 {
 				time.AfterFunc(comes, func() {
-					cell.SetShare(&accounts.Share{Month: month, AtNs: time.Now().UnixNano()})
+					cell.SetShare(&accounts.Share{Month: month, At: time.Now()})
 				})
 			}
 			g.book.Dirty(nil)

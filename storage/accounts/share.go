@@ -1,5 +1,7 @@
 package accounts
 
+import "time"
+
 // Share is a month of an account on one node of a cluster: what this node may spend, and
 // what the other nodes have. It is immutable.
 type Share struct {
@@ -11,8 +13,8 @@ type Share struct {
 	// Routes and Reserved are the part of the others in the account's usage.
 	Routes   [NumRoutes]Count
 	Reserved int64
-	// AtNs is when the others were asked, on the clock of the process.
-	AtNs int64
+	// At is when the others were asked, with its monotonic reading.
+	At time.Time
 }
 
 // SetShare replaces the share of a month.

@@ -142,7 +142,7 @@ func (s *session) wanted(limit, used int64, nodes int) int64 {
 // share is what the cell is told.
 func (s *session) share(r *record, node string) *accounts.Share {
 	sh := &accounts.Share{
-		Month: s.month, Allowance: s.allowed, AtNs: s.syncedAt.UnixNano(),
+		Month: s.month, Allowance: s.allowed, At: s.syncedAt,
 		Elsewhere: r.usedBut(node) + s.base - s.start,
 		Routes:    s.carry, Reserved: s.lost - max(s.start-unitsOf(&s.startCounts), 0),
 	}

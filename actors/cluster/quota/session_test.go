@@ -214,7 +214,7 @@ func TestShares(t *testing.T) {
 		s.month, s.allowed, s.syncedAt = testMonth, 77, time.Unix(9, 5)
 		s.carry[1] = accounts.Count{Requests: 10, Units: 20}
 		want := &accounts.Share{
-			Month: testMonth, Allowance: 77, AtNs: 9e9 + 5, Elsewhere: elsewhere, Reserved: reserved,
+			Month: testMonth, Allowance: 77, At: time.Unix(9, 5), Elsewhere: elsewhere, Reserved: reserved,
 		}
 		want.Routes[1] = accounts.Count{Requests: 13, Units: 25}
 		if got := s.share(r, "a"); !reflect.DeepEqual(got, want) {
