@@ -16,8 +16,8 @@ type Changes struct {
 	Since uint64 // the generation before
 	At    int64  // when it was published, unix milliseconds
 	// Reverted: blocks of the earlier generation were replaced. The rows listed are
-	// then all that differ, with those that no longer exist, and their kinds say
-	// nothing.
+	// then all that differ, with those that no longer exist and those whose events came
+	// to something else, and their kinds say nothing.
 	Reverted bool
 	// Unknown: the changes are not listed, because they are too many or the earlier
 	// generation is not in memory.
@@ -175,7 +175,7 @@ func (f *changeFinder) comparePosition(i uint32) {
 	case (was == nil || was.IsOpen()) && !is.IsOpen():
 		f.tell(Closed, was, is)
 	default:
-		if !sameHistory(was, is) || !f.sameNames(was, is) {
+		if !sameHistory(was, is) || !f.sameNames(was, is) || f.Reverted && !sameResult(was, is) {
 			f.tell(Changed, was, is)
 		}
 		if is.IsOpen() && f.was.columns.inRange.Has(i) != f.is.columns.inRange.Has(i) {
@@ -203,6 +203,18 @@ func sameHistory(a, b *market.Position) bool {
 		a.Deposited0 == b.Deposited0 && a.Deposited1 == b.Deposited1 &&
 		a.Withdrawn0 == b.Withdrawn0 && a.Withdrawn1 == b.Withdrawn1 &&
 		a.Collected0 == b.Collected0 && a.Collected1 == b.Collected1 && a.GasWei == b.GasWei
+}
+
+// sameResult reports whether the events of a position came to the same. A reorg that leaves
+// them as they were may change the prices of their hours, and the ticks that a closed
+// position went through.
+func sameResult(a, b *market.Position) bool {
+	if !market.SameValue(a.CostUsd, b.CostUsd) || !market.SameValue(a.CloseNativeUsd, b.CloseNativeUsd) {
+		return false
+	}
+	return !a.Closed || a.SecondsInside == b.SecondsInside && a.LiquidityOrUsd == b.LiquidityOrUsd &&
+		a.CloseAsOf == b.CloseAsOf && a.CloseMarkets == b.CloseMarkets && a.CloseSource == b.CloseSource &&
+		a.CloseReason == b.CloseReason && a.CloseCorroborated == b.CloseCorroborated
 }
 
 // sameNames reports whether the owner and the pool of a position that both views have are the

@@ -197,6 +197,43 @@ func TestSmallChanges(t *testing.T) {
 	f(1, func(p *market.Position) { w.pools.Mut(p.Pool).ID[0] ^= 1 })
 }
 
+// TestChangedResults: a reorg may leave the events of a position as they were and change what
+// they came to. Its row is one to ask for again.
+func TestChangedResults(t *testing.T) {
+	w := newTestWorld(t, 100)
+	f := func(row uint32, change func(p *market.Position)) {
+		t.Helper()
+		was := w.view
+		change(w.positions.Mut(row))
+		w.publish()
+		for _, reverted := range []bool{false, true} {
+			c := w.view.ChangesSince(was, reverted, 0, func() {})
+			if told := len(c.Positions) == 1 && c.Positions[0].ID == w.positions.At(row).ID; told != reverted {
+				t.Errorf("reverted: %t; got %v", reverted, c.Positions)
+			}
+		}
+	}
+
+	w.reopen(7)
+	w.publish()
+	f(7, func(p *market.Position) { p.CostUsd++ })
+
+	closed := uint32(0)
+	for !w.positions.At(closed).Closed {
+		closed++
+	}
+	f(closed, func(p *market.Position) { p.CostUsd = 1 })
+	f(closed, func(p *market.Position) { p.CloseNativeUsd = 1 })
+	f(closed, func(p *market.Position) { p.LiquidityOrUsd.Lo++ })
+	f(closed, func(p *market.Position) { p.LiquidityOrUsd.Hi++ })
+	f(closed, func(p *market.Position) { p.SecondsInside++ })
+	f(closed, func(p *market.Position) { p.CloseAsOf[1]++ })
+	f(closed, func(p *market.Position) { p.CloseMarkets[0]++ })
+	f(closed, func(p *market.Position) { p.CloseSource[1] ^= 1 })
+	f(closed, func(p *market.Position) { p.CloseReason[0] ^= 1 })
+	f(closed, func(p *market.Position) { p.CloseCorroborated[1] = !p.CloseCorroborated[1] })
+}
+
 // TestChangesKeepNoView checks that changes, which the log has for minutes, do not keep
 // the generations that they are between: the columns of each have all positions.
 func TestChangesKeepNoView(t *testing.T) {
