@@ -299,6 +299,38 @@ func TestReorgNamesRowsOnce(t *testing.T) {
 	}
 }
 
+// TestReorgOfTwoPools checks that pools which were made in another order by a reorganisation
+// are each named once.
+func TestReorgOfTwoPools(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	s.at = s.scenes[1]
+	pools := []string{"pool Q TIDE USD 500 10 @4", "pool R TIDE USD 100 1 @4"}
+	s.happen(pools[0])
+	s.happen(pools[1])
+	s.publish()
+	var ids []string
+	st := s.at.view.State
+	for i := range uint32(2) {
+		ids = append(ids, "1-"+st.Pools.At(st.Pools.Len()-2+i).ID.String())
+	}
+	query := "pools=" + strings.Join(ids, ",")
+	live := s.open("live", query, "")
+	last := live.lastID(t)
+
+	s.revert()
+	s.revert()
+	s.happen(pools[1])
+	s.happen(pools[0])
+	s.publish()
+	want := `{"chainId":1,"ids":["` + strings.Join(ids, `","`) + `"]}`
+	for _, f := range []*follower{live, s.open("back", query, last)} {
+		if !strings.Contains(string(f.text), want) {
+			t.Errorf("got %s; want %s", f.text, want)
+		}
+	}
+}
+
 // TestHubRuns checks that a hub on its own clock tells of what is published, as long as
 // there is a stream, and ends when it is stopped.
 func TestHubRuns(t *testing.T) {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"strconv"
 
 	"tidemark/edge/render"
@@ -81,12 +82,17 @@ func (h *Hub) tellChange(step *rankings.Step, at int, generations string, touche
 func addID(ids []string, step *rankings.Step, at int) []string {
 	id := strconv.AppendUint(nil, uint64(step.Chain), 10)
 	id = append(id, '-')
+
+	// The changes of a position follow each other. Those of a pool that has got the place of
+	// another one need not.
+	named := ids
 	if at < len(step.Positions) {
 		id = strconv.AppendUint(id, step.Positions[at].ID, 10)
+		named = ids[max(len(ids), 1)-1:]
 	} else {
 		id = step.Pools[at-len(step.Positions)].ID.AppendHex(id)
 	}
-	if len(ids) > 0 && ids[len(ids)-1] == string(id) {
+	if slices.Contains(named, string(id)) {
 		return ids
 	}
 	return append(ids, string(id))
