@@ -29,7 +29,8 @@ type Chain struct {
 	ID     market.ChainID
 	View   *View // nil: nothing is published
 	Status ChainStatus
-	// Unbroken is the generation since which no block of the chain was replaced. What the
+	// Unbroken is the generation since which no block of the chain was replaced; while blocks
+	// are, it is that of the view to come, see Announce. What the
 	// store has of intervals that were over in one of the views since is final for all.
 	Unbroken uint64
 }
@@ -104,6 +105,18 @@ func (b *Board) Publish(v *View) {
 		}
 		c.View = v
 	})
+}
+
+// Announce tells that the store is about to replace blocks of a chain, for the view of a
+// generation: what is read of the store from then on may not fit an earlier view. recall
+// takes that back, if the store has kept its blocks.
+func (b *Board) Announce(id market.ChainID, generation uint64) (recall func()) {
+	set := func(to uint64) (before uint64) {
+		b.change(id, func(c *Chain, _ *Snapshot) { before, c.Unbroken = c.Unbroken, to })
+		return before
+	}
+	before := set(generation)
+	return func() { set(before) }
 }
 
 // goesOnFrom reports whether v has every block of a view, perhaps others after them.

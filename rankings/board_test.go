@@ -65,3 +65,33 @@ func TestBoard(t *testing.T) {
 		t.Fatal("found a chain that nobody put there")
 	}
 }
+
+// TestAnnounce: views before one that replaces blocks are told apart from when the store has
+// its blocks, unless they could not be written.
+func TestAnnounce(t *testing.T) {
+	var board rankings.Board
+	f := func(want uint64) {
+		t.Helper()
+		if c, _ := board.Load().Chain(1); c.Unbroken != want {
+			t.Errorf("unbroken since generation %d; want %d", c.Unbroken, want)
+		}
+	}
+	publish := func(generation uint64, reverted bool) {
+		v, _ := rankings.Build(nil, &market.State{Chain: 1}, generation)
+		v.Changes = &rankings.Changes{Since: generation - 1, Reverted: reverted}
+		board.Publish(v)
+	}
+
+	publish(1, false)
+	publish(2, false)
+	f(1)
+	recall := board.Announce(1, 3)
+	f(3)
+	recall()
+	f(1)
+	board.Announce(1, 3)
+	publish(3, true)
+	f(3)
+	publish(4, false)
+	f(3)
+}

@@ -34,6 +34,15 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 	return nil
 }
 
+// announce tells readers of the store if the cut that is about to be written replaces
+// blocks. recall takes that back and is to be called if the cut cannot be written.
+func (c *Chain) announce(generation uint64, reverted bool) (recall func()) {
+	if !reverted {
+		return func() {}
+	}
+	return c.board.Announce(c.ID(), generation)
+}
+
 // commitInBackground starts to write a cut and does not wait for it, if there is a
 // Config.Background. awaitCut must have been called since the last one.
 func (c *Chain) commitInBackground(cut *storage.Cut, clock func() time.Time) error {

@@ -126,19 +126,30 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 	if err := c.replica.ApplyBatch(batch); err != nil {
 		return err
 	}
+	cut := c.replica.Cut()
+	recall := c.announce(generationOf(cut), n.Reverted)
 	if err := c.store.Follow(c.ID(), batch, place); err != nil {
+		recall()
 		return err
 	}
 
 	leaves, err := c.store.BatchLeaves(batch)
 	if err == nil {
-		err = c.showCut(c.replica.Cut(), leaves, n, hints, started, pause)
+		err = c.showCut(cut, leaves, n, hints, started, pause)
 	}
 	if err != nil {
 		return err
 	}
 	c.Metrics.follow.Update(clock().Sub(started).Seconds())
 	return nil
+}
+
+// generationOf returns the generation of a cut; 0 of none, after the writer dropped the chain.
+func generationOf(cut *storage.Restored) uint64 {
+	if cut == nil {
+		return 0
+	}
+	return cut.Generation
 }
 
 // showCut puts the view of a followed cut on the board, if it has a new generation.

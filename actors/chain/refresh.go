@@ -59,7 +59,9 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 			return err
 		}
 	}
+	recall := c.announce(view.Generation, c.reverted)
 	if err := c.commit(cut, clock); err != nil {
+		recall()
 		return err
 	}
 

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"strconv"
+	"time"
 
 	"tidemark/edge/render"
 	"tidemark/rankings"
@@ -9,9 +10,23 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// answerDetail answers a question about one position or pool from the newest
-// view of its chain.
+// errReplacing is the 503 for a detail of blocks that the store is replacing.
+var errReplacing = render.Unavailable("blocks of the chain are being replaced", retryAfter)
+
+// answerDetail answers a question about one position or pool. The store may have replaced
+// blocks of the view meanwhile: then it answers from the next one, which comes in a moment.
 func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
+	for end := time.Now().Add(replacedWait); ; time.Sleep(pollEvery) {
+		reply, err := p.answerNewest(q)
+		if err != errReplacing || time.Now().After(end) {
+			return reply, err
+		}
+	}
+}
+
+// answerNewest answers a question about one position or pool from the newest view of its
+// chain.
+func (p *Pages) answerNewest(q *Question) (Reply, *render.Error) {
 	sc, err := p.scopeOf(q, q.Chain)
 	if err != nil {
 		return Reply{}, err
@@ -31,6 +46,9 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 
 	room := takeBuffer()
 	body, degraded, err := p.renderDetail(room.body[:0], q, v, i)
+	if p.isReplaced(v) {
+		err = errReplacing // what was read of the store may be of other blocks
+	}
 	if err != nil {
 		room.Release()
 		return Reply{}, err
@@ -45,6 +63,12 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 		p.keepOrLend(&reply, key, room)
 	}
 	return reply, nil
+}
+
+// isReplaced reports whether the store has, or is about to have, other blocks than a view.
+func (p *Pages) isReplaced(v *rankings.View) bool {
+	c, ok := p.cfg.Board.Load().Chain(v.State.Chain)
+	return !ok || v.Generation < c.Unbroken
 }
 
 // aboutPool reports whether a detail is about a pool; otherwise it is about a

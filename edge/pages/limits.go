@@ -94,7 +94,8 @@ const (
 	// updateEvery is how often a node of a cluster lets go of what is kept for walks of other
 	// nodes, while something is.
 	updateEvery = time.Second
-	// pollEvery is how often a walk looks whether the generations that it waits for are there.
+	// pollEvery is how often a walk or a detail looks whether the generations that it waits for
+	// are there.
 	pollEvery = 10 * time.Millisecond
 	// tellEvery is how often a node tells the others of a walk that goes on: a small part
 	// of limits.pin.
@@ -102,6 +103,9 @@ const (
 	// replacedFor is how long at least a view that was replaced can still be pinned for a walk
 	// of another node: much longer than what is told is under way.
 	replacedFor = 2 * time.Second
+	// replacedWait is how long a detail waits for the view of blocks that replace others: the
+	// writer commits them, and a follower also sorts its orders before that view is there.
+	replacedWait = 2 * time.Second
 	// awaitFor is how long a walk waits for generations that this node does not have yet.
 	// A follower is behind its writer by milliseconds, on a busy machine by half a second.
 	awaitFor = 2 * time.Second
