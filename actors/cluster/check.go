@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,36 +30,96 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 		}
 	}
 
-	c.synced = make(map[string]bool)
-	for _, address := range c.cfg.Monitoring {
-		name, syncs, err := askServer(ctx, address)
-		if err != nil {
-			return &Unreached{fmt.Errorf("cannot ask a NATS server whether it syncs: %w", err)}
-		}
-		if !syncs {
-			return fmt.Errorf("the NATS server %s at %s does not sync what it acknowledges; set "+
-				"jetstream { sync_interval: always } there, or start with --insecure-cluster",
-				name, describeAddresses(address))
-		}
-		c.synced[name] = true
+	said, err := c.askServers(ctx)
+	if err != nil {
+		return err
 	}
+	for _, s := range servers {
+		said.down[s.Name] = !s.Current
+	}
+	c.said.Store(said)
 	return c.checkSynced(streamName, servers)
 }
 
-// checkSynced refuses a stream with a copy on a server that did not say that it syncs.
-func (c *Cluster) checkSynced(stream string, servers []string) error {
-	for _, name := range servers {
-		if !c.synced[name] {
+// serversSaid is what the monitoring of the servers says.
+type serversSaid struct {
+	synced map[string]bool // servers that sync what they acknowledge
+	silent error           // of an address that does not answer; nil: all do
+	// down are servers that do not answer the others. The copies of several streams are
+	// missed at moments that are seconds apart: this is known by the first of them.
+	down map[string]bool
+}
+
+// askServers asks all servers whether they sync.
+func (c *Cluster) askServers(ctx context.Context) (*serversSaid, error) {
+	said := &serversSaid{synced: make(map[string]bool), down: make(map[string]bool)}
+	for _, address := range c.cfg.Monitoring {
+		name, syncs, err := askServer(ctx, address)
+		if err != nil {
+			said.silent = fmt.Errorf("cannot ask a NATS server whether it syncs: %w", err)
+			continue
+		}
+
+		if !syncs {
+			return nil, fmt.Errorf("the NATS server %s at %s does not sync what it acknowledges; set "+
+				"jetstream { sync_interval: always } there, or start with --insecure-cluster",
+				name, describeAddresses(address))
+		}
+		said.synced[name] = true
+	}
+	return said, nil
+}
+
+// checkSynced refuses a stream with a copy on a server that did not say that it syncs. The
+// copy of a server that is down acknowledges nothing: that one is asked when it is back.
+func (c *Cluster) checkSynced(stream string, servers []*jetstream.PeerInfo) error {
+	said := c.said.Load()
+
+	for _, s := range servers {
+		switch {
+		case said.synced[s.Name], said.silent != nil && (said.down[s.Name] || !s.Current):
+		case said.silent != nil:
+			return &Unreached{said.silent}
+		default:
 			return fmt.Errorf("the NATS server %s has a copy of stream %s and was not asked whether it "+
 				"syncs; name its monitoring address in cluster.monitoring, or start with --insecure-cluster",
-				name, stream)
+				s.Name, stream)
 		}
 	}
 	return nil
 }
 
+// AskLater asks servers that were down when this node joined, once they are back. refused
+// is called if one of them may lose a cut.
+func (c *Cluster) AskLater(refused func(error)) {
+	c.work.Go(func() { c.askLater(refused) })
+}
+
+func (c *Cluster) askLater(refused func(error)) {
+	if said := c.said.Load(); said == nil || said.silent == nil {
+		return
+	}
+	c.cfg.Log.Warn("a NATS server does not answer; it is asked again until it says whether it syncs",
+		"error", c.said.Load().silent)
+
+	var unreached *Unreached
+	for c.said.Load().silent != nil {
+		Pause(c.ctx, latePause)
+		ctx, cancel := context.WithTimeout(c.ctx, openTimeout)
+		err := c.checkSafety(ctx)
+		cancel()
+		if c.ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.As(err, &unreached) {
+			refused(err)
+			return
+		}
+	}
+}
+
 // checkStream checks how a stream is kept and returns the servers that keep it.
-func (c *Cluster) checkStream(ctx context.Context, name string) (servers []string, err error) {
+func (c *Cluster) checkStream(ctx context.Context, name string) (servers []*jetstream.PeerInfo, err error) {
 	var info *jetstream.StreamInfo
 	err = c.whileStarting(ctx, "read how stream "+name+" is kept", func(ctx context.Context) error {
 		s, err := c.js.Stream(ctx, name)
@@ -84,16 +145,16 @@ func (c *Cluster) checkStream(ctx context.Context, name string) (servers []strin
 		return nil, fmt.Errorf("the server does not say who keeps stream %s", name)
 	}
 
-	servers = append(servers, info.Cluster.Leader)
-	for _, r := range info.Cluster.Replicas {
-		servers = append(servers, r.Name)
-	}
-	slices.Sort(servers)
+	leader := &jetstream.PeerInfo{Name: info.Cluster.Leader, Current: true}
+	servers = append(info.Cluster.Replicas, leader)
+	slices.SortFunc(servers, func(a, b *jetstream.PeerInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return servers, nil
 }
 
 // askServer asks the monitoring of a server for its name and whether it syncs always.
 func askServer(ctx context.Context, address string) (name string, syncs bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(address, "/")+"/varz", nil)
 	if err != nil {
 		return "", false, err

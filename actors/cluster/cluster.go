@@ -62,8 +62,8 @@ type Cluster struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	made   time.Time       // when the stream was
-	synced map[string]bool // servers that sync what they acknowledge
+	made   time.Time                   // when the stream was
+	said   atomic.Pointer[serversSaid] // nil with Insecure
 	leads  jetstream.KeyValue
 	nodes  jetstream.KeyValue
 	// objects is the stream below the object store with the snapshots.

@@ -200,14 +200,26 @@ func TestAsksServers(t *testing.T) {
 		t.Error("a server was asked after the end")
 	}
 
-	c := &Cluster{synced: map[string]bool{"s1": true, "s2": true}}
-	if err := c.checkSynced("CUTS", []string{"s1", "s2"}); err != nil {
-		t.Error(err)
+	c, silent := new(Cluster), errors.New("no answer")
+	has := func(want string, silent error, third string, current bool) {
+		t.Helper()
+		c.said.Store(&serversSaid{
+			synced: map[string]bool{"s1": true, "s2": true}, silent: silent, down: map[string]bool{"s4": true},
+		})
+		copies := []*jetstream.PeerInfo{{Name: "s1", Current: true}, {Name: "s2"}, {Name: third, Current: current}}
+		err := c.checkSynced("CUTS", copies)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
-	const want = "the NATS server s3 has a copy of stream CUTS and was not asked"
-	if err := c.checkSynced("CUTS", []string{"s1", "s3"}); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%v; want %s", err, want)
-	}
+
+	has("", nil, "s1", true)
+	has("the NATS server s3 has a copy of stream CUTS and was not asked", nil, "s3", true)
+	has("the NATS server s3 has a copy of stream CUTS and was not asked", nil, "s3", false)
+	has("no answer", silent, "s3", true)
+	has("", silent, "s3", false)
+	has("", silent, "s4", true)
+	has("the NATS server s4 has a copy of stream CUTS and was not asked", nil, "s4", true)
 }
 
 // What a writer tells of itself is what the others hear.

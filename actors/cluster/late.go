@@ -60,8 +60,12 @@ func OpenLater(cfg Config) (*Cluster, error) {
 func (c *Cluster) JoinLater(check func() error, refused func(error)) {
 	c.work.Go(func() {
 		err := c.joinLater(check)
-		if c.ctx.Err() == nil && err != nil {
+		switch {
+		case c.ctx.Err() != nil:
+		case err != nil:
 			refused(err)
+		default:
+			c.askLater(refused)
 		}
 	})
 }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -155,5 +158,55 @@ func TestRefusedCredentials(t *testing.T) {
 	var unreached *Unreached
 	if err == nil || errors.As(err, &unreached) {
 		t.Errorf("refused credentials are %v", err)
+	}
+}
+
+// A node joins while one of three servers is down. Once that one is back it is asked whether
+// it syncs, and the node is refused if a cut may be lost there.
+func TestJoinsWithoutOneServer(t *testing.T) {
+	s := newServers(t, 3, true)
+	s.join("a").Close()
+	var answer atomic.Value
+	monitoring := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, answer.Load())
+	}))
+	defer monitoring.Close()
+	config := s.config("b")
+	config.Monitoring[2] = monitoring.URL
+	s.Stop(2)
+
+	join := func() (c *Cluster, refused chan error) {
+		t.Helper()
+		answer.Store("")
+		c, err := Open(t.Context(), config)
+		var unreached *Unreached
+		for end := time.Now().Add(time.Minute); errors.As(err, &unreached) && time.Now().Before(end); {
+			time.Sleep(startPause) // the others do not know yet that it is down
+			c, err = Open(t.Context(), config)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		refused = make(chan error, 1)
+		c.AskLater(func(err error) { refused <- err })
+		return c, refused
+	}
+
+	c, refused := join()
+	answer.Store(`{"server_name":"s2","jetstream":{"config":{"sync_always":true}}}`)
+	c.work.Wait()
+	if len(refused) > 0 || !c.said.Load().synced["s2"] {
+		t.Errorf("a server that syncs said %+v; refused %d", c.said.Load(), len(refused))
+	}
+
+	c, refused = join()
+	answer.Store(`{"server_name":"s2","jetstream":{"config":{}}}`)
+	c.work.Wait()
+	const want = "the NATS server s2 at http"
+	if len(refused) == 0 {
+		t.Error("a server that does not sync is not refused")
+	} else if err := <-refused; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("refused is %v; want %s", err, want)
 	}
 }

@@ -26,6 +26,7 @@ func (n *node) joinCluster(ctx context.Context) (err error) {
 
 	if n.unreached == nil {
 		n.history = n.cluster.History()
+		n.cluster.AskLater(n.refuseLate)
 	}
 	n.addPart("cluster", func(context.Context) error {
 		n.cluster.Close()
