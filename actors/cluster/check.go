@@ -127,7 +127,7 @@ func (c *Cluster) checkStream(ctx context.Context, name string) (servers []*jets
 			return err
 		}
 		info = s.CachedInfo()
-		if info.Cluster != nil && info.Cluster.Leader == "" {
+		if !hasLeader(info) {
 			return errors.New("it has no leader")
 		}
 		return nil

@@ -365,3 +365,17 @@ func TestReadAll(t *testing.T) {
 	close(w.updates)
 	f("a watch that ends", errWatchEnded, 1, nil)
 }
+
+// Only the leader of a stream tells who leads it. Servers that are not in a cluster have none.
+func TestHasLeader(t *testing.T) {
+	f := func(of *jetstream.ClusterInfo, want bool) {
+		t.Helper()
+		if got := hasLeader(&jetstream.StreamInfo{Cluster: of}); got != want {
+			t.Errorf("%+v has a leader: %t; want %t", of, got, want)
+		}
+	}
+
+	f(nil, true)
+	f(&jetstream.ClusterInfo{Leader: "s1"}, true)
+	f(&jetstream.ClusterInfo{Name: "c"}, false)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Tell sends a message to all nodes that listen to its subject. It does not wait, and what
@@ -33,8 +34,14 @@ func (c *Cluster) Reaches(ctx context.Context) bool {
 	if c.Joined() != nil {
 		return false
 	}
-	_, err := c.stream.Info(ctx)
-	return err == nil
+	info, err := c.stream.Info(ctx)
+	return err == nil && hasLeader(info)
+}
+
+// hasLeader reports whether it was the leader of a stream that told of it. A server that is
+// cut off from the others tells what it knows, and that there is no leader.
+func hasLeader(info *jetstream.StreamInfo) bool {
+	return info.Cluster == nil || info.Cluster.Leader != ""
 }
 
 // Node returns the name of this node.
