@@ -52,7 +52,11 @@ const latePause = time.Second
 func OpenLater(cfg Config) (*Cluster, error) {
 	c := newCluster(cfg)
 	c.warnInsecure()
-	return c, c.connect(nats.RetryOnFailedConnect(true))
+	if err := c.connect(nats.RetryOnFailedConnect(true)); err != nil {
+		return c, err
+	}
+	c.work.Go(c.seekLeader)
+	return c, nil
 }
 
 // JoinLater joins when the servers answer and check, which is called then, has no error. If
