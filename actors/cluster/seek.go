@@ -39,6 +39,10 @@ func (c *Cluster) seekLeader() {
 
 		c.cfg.Log.Warn("this NATS server does not reach the leader of the stream; trying another one",
 			"server", c.nc.ConnectedServerName())
+		if patience > firstPatience {
+			c.cfg.Log.Error("no NATS server reaches the leader of the stream; start those that are down, and " +
+				"start those again whose logs say that there was no space left")
+		}
 		if err := c.nc.ForceReconnect(); err != nil {
 			return // it is closed
 		}
