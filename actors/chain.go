@@ -200,125 +200,9 @@ func (a *chainActor) finishLoading(err error) {
 	a.scheduleTick(a.every)
 }
 
-// startFetch asks the feed for the next step. There is one call per epoch at a time.
-// It waits until a cancelled call of an earlier epoch has returned.
-func (a *chainActor) startFetch() {
-	cursor, epoch := a.chain.Cursor(), a.epoch
-	ctx, cancel := context.WithCancel(a.ctx)
-	a.cancelFetch = cancel
-
-	a.work.Go(func() {
-		defer cancel()
-		a.feedMu.Lock()
-		defer a.feedMu.Unlock()
-		var step feed.Step
-		err := guarded(func() (err error) {
-			step, err = a.feed.Next(ctx, cursor)
-			return err
-		})
-		a.send(fetched{epoch, step, err})
-	})
-}
-
-func (a *chainActor) handleStep(step feed.Step, err error) {
-	if errors.Is(err, feed.ErrTooDeep) {
-		a.chain.Stop(err)
-		return
-	}
-	if fault := new(panicked); errors.As(err, &fault) {
-		a.panics()
-		a.log.Error("the feed of a chain panicked", "chain", a.config.Ledger.Chain,
-			"panic", fault.value, "stack", string(fault.stack))
-		a.recoverFrom(err) // after a pause: a feed waits before it fails, but not before it panics
-		return
-	}
-	if err != nil {
-		a.chain.FeedFailed(err, a.now())
-		a.warnFeedFailed(err)
-		if a.yields() {
-			a.stepDown("its feed fails")
-			return
-		}
-		a.startFetch()
-		return
-	}
-	a.failing = time.Time{}
-
-	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
-	waiting := a.chain.Waiting()
-	a.beginPace()
-	if err := a.chain.Advance(step, a.now()); err != nil && !a.handleRefused(step, err) {
-		return
-	}
-
-	if waiting && !a.chain.Waiting() || a.chain.Backlog() > maxBacklog {
-		if a.readOnly() {
-			a.parked = true
-			return
-		}
-		if !a.publish() {
-			return
-		}
-	}
-	a.startFetch()
-
-	if a.publishesNow() {
-		a.handleTick()
-	}
-}
-
-// publishesNow reports whether a block need not wait for the tick: it is the chain's
-// head, and the last refresh was long enough ago. A block on the way to the head does
-// wait, since its page would be stale until the next refresh.
-func (a *chainActor) publishesNow() bool {
-	s := a.chain.Status()
-	return a.chain.Unpublished() && s.LastIndexed.Number >= s.ChainHead.Number &&
-		!a.chain.Waiting() && !a.readOnly() && !time.Now().Before(a.refreshAt)
-}
-
-// warnEvery is the minimum time between two warnings about a failing feed.
-const warnEvery = 5 * time.Minute
-
-// warnFeedFailed logs that the feed failed, and how often since the last warning.
-func (a *chainActor) warnFeedFailed(err error) {
-	a.feedFailures++
-	if time.Since(a.warned) < warnEvery {
-		return
-	}
-	a.log.Warn("feed failed; retrying", "chain", a.config.Ledger.Chain,
-		"error", err, "failures", a.feedFailures)
-	a.warned, a.feedFailures = time.Now(), 0
-}
-
-// maxBacklog is how many events may wait for a commit while a chain catches up. With a
-// smaller number the same records are written more often. With a larger one less of the work
-// overlaps: nothing is written while the first events are applied, and none are applied while
-// the last commit is written. In the storage package's BenchmarkEvents, 16,000 take a tenth
-// more time, and write 7 % less to the log.
-const maxBacklog = 7_000
-
+// handleTick refreshes the chain, if nothing keeps this node from writing it.
 func (a *chainActor) handleTick() {
-	switch {
-	case a.readOnly() && a.replaced():
-		a.stepDown("its disk has no room")
-		return
-	case a.readOnly():
-		a.scheduleTick(min(a.every, watchEvery))
-		return
-	}
-
-	// A request or a compaction may have found damage since the last tick.
-	if damage := a.store.Damaged(a.config.Ledger.Chain); damage != nil {
-		a.recoverFrom(damage)
-		return
-	}
-
-	switch {
-	case a.chain.Following():
-		a.scheduleTick(a.every)
-		return
-	case a.replaced():
-		a.stepDown("another node may write it")
+	if !a.mayRefresh() {
 		return
 	}
 
@@ -340,6 +224,35 @@ func (a *chainActor) handleTick() {
 		a.refreshAt = time.Now().Add(rest)
 	}
 	a.scheduleTick(rest)
+}
+
+// mayRefresh reports whether this tick may refresh the chain. If not, it has begun or
+// scheduled what comes instead.
+func (a *chainActor) mayRefresh() bool {
+	switch {
+	case a.readOnly() && a.replaced():
+		a.stepDown("its disk has no room")
+		return false
+	case a.readOnly():
+		a.scheduleTick(min(a.every, watchEvery))
+		return false
+	}
+
+	// A request or a compaction may have found damage since the last tick.
+	if damage := a.store.Damaged(a.config.Ledger.Chain); damage != nil {
+		a.recoverFrom(damage)
+		return false
+	}
+
+	switch {
+	case a.chain.Following():
+		a.scheduleTick(a.every)
+		return false
+	case a.replaced():
+		a.stepDown("another node may write it")
+		return false
+	}
+	return true
 }
 
 // pauseAfter returns how long after a refresh of some length the next one begins.

@@ -15,6 +15,7 @@
 // Reading order:
 //
 //	node, messages, chain        chains and their actors, and what these are told
+//	fetch                        the feed of a chain: asked, taken in, failing
 //	commands                     what operators have a chain do
 //	follow, join, snapshots      a chain that another node of the cluster writes
 //	repair, mending              a chain whose data or blocks are wrong
