@@ -32,8 +32,8 @@ type chainActor struct {
 	every  time.Duration
 	clock  accounts.Clock
 	slot   chan struct{} // of capacity 1, shared: one chain refreshes at a time
-	log    *slog.Logger
-	panics func() // counts a panic
+	log    *slog.Logger  // names the chain
+	panics func()        // counts a panic
 	send   func(any)
 	// readOnly reports whether the disk has too little space for writes.
 	readOnly    func() bool
@@ -146,7 +146,7 @@ func (a *chainActor) openStored() {
 	config.Opened = a.now()
 	opened, err := a.openOrRebuild(config)
 	if err != nil {
-		a.log.Error("cannot open a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("cannot open a chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
@@ -173,6 +173,9 @@ func (a *chainActor) openStored() {
 	})
 }
 
+// id returns the chain's id.
+func (a *chainActor) id() market.ChainID { return a.config.Ledger.Chain }
+
 // now returns the time of the node's clock, which readers compare with the age of
 // data.
 func (a *chainActor) now() time.Time { return a.clock.Time(time.Now()) }
@@ -187,7 +190,7 @@ func (a *chainActor) onClock(t time.Time) time.Time {
 
 func (a *chainActor) finishLoading(err error) {
 	if err != nil {
-		a.log.Error("cannot load a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("cannot load a chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
@@ -239,7 +242,7 @@ func (a *chainActor) mayRefresh() bool {
 	}
 
 	// A request or a compaction may have found damage since the last tick.
-	if damage := a.store.Damaged(a.config.Ledger.Chain); damage != nil {
+	if damage := a.store.Damaged(a.id()); damage != nil {
 		a.recoverFrom(damage)
 		return false
 	}
@@ -269,7 +272,7 @@ func (a *chainActor) publish() bool {
 	started := time.Now()
 	a.beginPace()
 	if err := a.chain.Refresh(a.now, pace.Background(a.board.Requests).Pause); err != nil {
-		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("cannot refresh a chain", "error", err)
 		switch {
 		case errors.Is(err, cluster.ErrOutdated):
 			a.stepDown(err.Error())

@@ -66,7 +66,7 @@ func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
 // rebuild drops the chain's data but not its archive, and starts again. It is an
 // operator's command.
 func (a *chainActor) rebuild() error {
-	if id := a.config.Ledger.Chain; a.config.Archive == nil {
+	if id := a.id(); a.config.Archive == nil {
 		return refuse("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
 			id, id)
 	}
@@ -84,7 +84,7 @@ func (a *chainActor) setOffline(offline bool) error {
 // errNotOpen is the error of a command to a chain that joins its cluster, or whose store
 // cannot be read.
 func (a *chainActor) errNotOpen() error {
-	return refuse("chain %d is not open; the log says what it waits for", a.config.Ledger.Chain)
+	return refuse("chain %d is not open; the log says what it waits for", a.id())
 }
 
 // restart drops data of the chain and goes on from what is left.

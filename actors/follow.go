@@ -62,7 +62,7 @@ func (a *chainActor) handleHeard(m heard) {
 		}
 	default:
 		if err := a.chain.Hear(m.event.Beat, a.now()); err != nil {
-			a.log.Warn("cannot understand the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
+			a.log.Warn("cannot understand the writer of a chain", "error", err)
 		}
 	}
 	a.sharePins()
@@ -75,7 +75,7 @@ func (a *chainActor) sharePins() {
 	if a.member == nil {
 		return
 	}
-	c, ok := a.board.Load().Chain(a.config.Ledger.Chain)
+	c, ok := a.board.Load().Chain(a.id())
 	if !ok || c.View == nil {
 		return
 	}
@@ -111,7 +111,7 @@ type refusals struct {
 // taken then either, the chain is taken from a snapshot: once from any of them, because
 // what this node has may be at fault, and then from one that has the cut.
 func (a *chainActor) refuseCut(err error) {
-	a.log.Error("cannot follow the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
+	a.log.Error("cannot follow the writer of a chain", "error", err)
 	a.chain.Refuse(err)
 
 	r := &a.refused
@@ -130,7 +130,7 @@ func (a *chainActor) refuseCut(err error) {
 
 // nextCut returns the number of the cut that follows what the store has.
 func (a *chainActor) nextCut() uint64 {
-	stored, err := a.store.Place(a.config.Ledger.Chain)
+	stored, err := a.store.Place(a.id())
 	if err != nil {
 		return 0
 	}
@@ -145,11 +145,11 @@ func (a *chainActor) nextCut() uint64 {
 // chain from a snapshot instead, and another one writes meanwhile.
 func (a *chainActor) promote() {
 	if err := a.chain.Promote(pace.Background(a.board.Requests).Pause); err != nil {
-		a.log.Error("this node cannot write the chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("this node cannot write the chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
-	a.log.Info("this node writes the chain", "chain", a.config.Ledger.Chain, "after", a.nextCut()-1)
+	a.log.Info("this node writes the chain", "after", a.nextCut()-1)
 	a.pause, a.snapshot.due, a.failing = 0, time.Time{}, time.Time{}
 	a.tellFollowers()
 	a.startFetch()
@@ -186,8 +186,7 @@ func (a *chainActor) yields() bool {
 
 // stepDown follows the chain from now on.
 func (a *chainActor) stepDown(reason string) {
-	a.log.Warn("this node no longer writes the chain; following",
-		"chain", a.config.Ledger.Chain, "reason", reason)
+	a.log.Warn("this node no longer writes the chain; following", "reason", reason)
 	a.beginEpoch()
 	a.openChain()
 }
@@ -199,7 +198,7 @@ func (a *chainActor) tellFollowers() {
 	}
 	text, err := a.chain.Beat(a.now())
 	if err != nil {
-		a.log.Error("cannot tell followers", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("cannot tell followers", "error", err)
 		return
 	}
 	a.member.Tell(text)
@@ -214,7 +213,7 @@ func (a *chainActor) errFollows() error {
 		name = "none at the moment"
 	}
 	return refuse("this node follows chain %d; run the command on the node that writes it: %s",
-		a.config.Ledger.Chain, name)
+		a.id(), name)
 }
 
 // writerTimeout bounds the question who writes a chain.

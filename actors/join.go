@@ -17,10 +17,10 @@ import (
 
 // mustJoin reports whether the chain cannot be opened from what the store has.
 func (a *chainActor) mustJoin() bool {
-	if a.drops || a.store.Damaged(a.config.Ledger.Chain) != nil {
+	if a.drops || a.store.Damaged(a.id()) != nil {
 		return true
 	}
-	place, err := a.store.Place(a.config.Ledger.Chain)
+	place, err := a.store.Place(a.id())
 	return err != nil || place == nil
 }
 
@@ -51,8 +51,7 @@ func (a *chainActor) startJoining() {
 func (a *chainActor) handleJoined(m joined) {
 	if m.err != nil {
 		a.chain.Refuse(m.err)
-		a.log.Error("cannot take a chain from the cluster; trying again",
-			"chain", a.config.Ledger.Chain, "error", m.err)
+		a.log.Error("cannot take a chain from the cluster; trying again", "error", m.err)
 		a.restoreLater()
 		return
 	}
@@ -84,7 +83,7 @@ func (a *chainActor) join(ctx context.Context, needs uint64) (took bool, err err
 		if err == nil || ctx.Err() != nil || errors.Is(err, storage.ErrReadOnly) {
 			return err == nil, err
 		}
-		a.log.Error("a snapshot is refused", "chain", a.config.Ledger.Chain, "cut", s.Place.Number, "error", err)
+		a.log.Error("a snapshot is refused", "cut", s.Place.Number, "error", err)
 		refused = errors.Join(refused, err)
 	}
 
@@ -97,7 +96,7 @@ func (a *chainActor) join(ctx context.Context, needs uint64) (took bool, err err
 
 // joinWithout is join where there is no sound snapshot. damaged says that there are some.
 func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refused error) error {
-	id := a.config.Ledger.Chain
+	id := a.id()
 	has := a.findStored()
 	switch {
 	case beginning == cluster.NoCuts && damaged, beginning == cluster.LaterCut:
@@ -107,7 +106,7 @@ func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refu
 	case has != ownStored:
 		return chain.Forget(a.store, a.board, id)
 	case beginning == cluster.NoCuts && a.member.MayWrite():
-		a.log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning", "chain", id)
+		a.log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning")
 		return a.store.Follow(id, emptyBatch, cluster.FreshPlace().Encode())
 	}
 
@@ -136,7 +135,7 @@ func (s stored) String() string {
 }
 
 func (a *chainActor) findStored() stored {
-	id := a.config.Ledger.Chain
+	id := a.id()
 	place, err := a.store.Place(id)
 	if err != nil || a.store.Damaged(id) != nil {
 		return damagedStored
@@ -157,7 +156,7 @@ func (a *chainActor) findStored() stored {
 
 // takeSnapshot replaces what the store has of the chain.
 func (a *chainActor) takeSnapshot(ctx context.Context, s *cluster.Snapshot) error {
-	id := a.config.Ledger.Chain
+	id := a.id()
 	content, err := a.member.OpenSnapshot(ctx, s)
 	if err != nil {
 		return a.member.CountRefused(err)
@@ -174,7 +173,7 @@ func (a *chainActor) takeSnapshot(ctx context.Context, s *cluster.Snapshot) erro
 	}
 	a.member.CountTaken()
 	a.log.Warn("took a chain from a snapshot of the cluster; what the node had of it is replaced",
-		"chain", id, "cut", s.Place.Number, "bytes", s.Bytes, "made", s.Made, "by", s.Node,
+		"cut", s.Place.Number, "bytes", s.Bytes, "made", s.Made, "by", s.Node,
 		"replaced", replaced)
 	return nil
 }

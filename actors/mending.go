@@ -42,7 +42,7 @@ func (a *chainActor) handleVerification(result *rankings.Verification) {
 // mend reads the blocks from..to again. It first reverts what can be reverted; if
 // that does not help, it resyncs a small chain.
 func (a *chainActor) mend(from, to uint64) {
-	id, stopped := a.config.Ledger.Chain, a.chain.Status().Stopped
+	stopped := a.chain.Status().Stopped
 	if a.mended == reread && !stopped && a.chain.Status().LastIndexed.Number < to {
 		return // they are being read again
 	}
@@ -53,14 +53,14 @@ func (a *chainActor) mend(from, to uint64) {
 		a.startFetch()
 		a.scheduleTick(a.every)
 		if back {
-			a.log.Warn("reading blocks again to correct a difference", "chain", id, "from", from, "to", to)
+			a.log.Warn("reading blocks again to correct a difference", "from", from, "to", to)
 			return
 		}
 	}
 
 	if !a.resyncedToMend() {
 		a.log.Error("a difference cannot be corrected automatically; run `tidemark chains resync`",
-			"chain", id, "from", from, "to", to)
+			"from", from, "to", to)
 	}
 }
 
@@ -71,9 +71,9 @@ func (a *chainActor) resyncedToMend() bool {
 	}
 
 	a.mended = resynced
-	a.log.Warn("resyncing the chain to correct a difference", "chain", a.config.Ledger.Chain)
+	a.log.Warn("resyncing the chain to correct a difference")
 	if err := a.resync(); err != nil {
-		a.log.Error("cannot resync a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.log.Error("cannot resync a chain", "error", err)
 	}
 	return true
 }
@@ -113,7 +113,7 @@ const (
 // been wrong, or of a block that is replaced since.
 func (a *chainActor) tryAgainLater() {
 	a.patience = min(max(2*a.patience, firstRetry), lastRetry)
-	a.log.Info("a stopped chain is tried again", "chain", a.config.Ledger.Chain, "in", a.patience)
+	a.log.Info("a stopped chain is tried again", "in", a.patience)
 	epoch := a.epoch
 	time.AfterFunc(a.patience, func() { a.send(retry{epoch}) })
 }

@@ -67,7 +67,8 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 		}
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: source, every: every,
-			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
+			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot,
+			log:    log.With("chain", spec.Config.Ledger.Chain),
 			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
 			snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
 		}
@@ -90,7 +91,7 @@ func (a *chainActor) beginPace() { a.ledgerPacer = pace.Background(a.board.Reque
 // startVerifier starts verifying a chain.
 func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {
 	v := &verifier{
-		chain: a.config.Ledger.Chain, config: config, ask: source, board: a.board, log: a.log,
+		chain: a.id(), config: config, ask: source, board: a.board, log: a.log,
 		tell: func(result *rankings.Verification) { a.send(verified{result}) },
 	}
 	n.checks[v.chain] = v
@@ -115,10 +116,10 @@ func (n *Node) Verify(
 }
 
 func (n *Node) spawn(a *chainActor) {
-	id := fmt.Sprint(a.config.Ledger.Chain)
+	id := fmt.Sprint(a.id())
 	pid := actor.NewPID(n.engine.Address(), "chain/"+id)
 	a.send = func(m any) { n.engine.Send(pid, m) }
-	n.chains[a.config.Ledger.Chain] = a
+	n.chains[a.id()] = a
 	n.pids = append(n.pids, n.engine.Spawn(func() actor.Receiver { return a }, "chain",
 		actor.WithID(id), actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(a.recovering)))
 }

@@ -26,8 +26,7 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 		defer func() {
 			if r := recover(); r != nil {
 				a.panics()
-				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain,
-					"panic", r, "stack", string(debug.Stack()))
+				a.log.Error("chain panicked", "panic", r, "stack", string(debug.Stack()))
 				a.recoverFrom(asError(r))
 			}
 		}()
@@ -40,9 +39,8 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 func (a *chainActor) recoverFrom(err error) {
 	var damage *storage.Damage
 	if errors.As(err, &damage) && damage.Lasts() {
-		a.log.Error("the stored data of a chain is damaged; building it again from its feed",
-			"chain", a.config.Ledger.Chain, "error", damage)
-		a.board.Withdraw(a.config.Ledger.Chain)
+		a.log.Error("the stored data of a chain is damaged; building it again from its feed", "error", damage)
+		a.board.Withdraw(a.id())
 	}
 	a.restoreLater()
 }

@@ -330,7 +330,7 @@ func TestFailureOfAFeed(t *testing.T) {
 	err := th.node.command(1, func(a *chainActor) error {
 		var log bytes.Buffer
 		quiet := a.log
-		a.log, a.warned = slog.New(slog.NewTextHandler(&log, nil)), time.Time{}
+		a.log, a.warned = slog.New(slog.NewTextHandler(&log, nil)).With("chain", 1), time.Time{}
 		defer func() { a.log = quiet }()
 
 		a.beginEpoch()

@@ -57,8 +57,7 @@ func (a *chainActor) handleSnapshotted(m snapshotted) {
 	s.due = time.Now().Add(min(snapshotRetry, a.snapshotEvery))
 	if a.ctx.Err() == nil {
 		a.member.CountFailed()
-		a.log.Error("cannot store a snapshot of a chain; trying again",
-			"chain", a.config.Ledger.Chain, "error", m.err)
+		a.log.Error("cannot store a snapshot of a chain; trying again", "error", m.err)
 	}
 }
 
@@ -78,7 +77,7 @@ func (a *chainActor) makeSnapshot(wanted bool) (newest uint64, due time.Time, er
 		}
 	}
 
-	id, started := a.config.Ledger.Chain, time.Now()
+	id, started := a.id(), time.Now()
 	export := a.store.Export(id)
 	defer export.Close()
 	place, err := export.Place()
@@ -91,7 +90,7 @@ func (a *chainActor) makeSnapshot(wanted bool) (newest uint64, due time.Time, er
 		return 0, due, err
 	}
 
-	a.log.Info("stored a snapshot of a chain", "chain", id, "cut", s.Place.Number,
+	a.log.Info("stored a snapshot of a chain", "cut", s.Place.Number,
 		"bytes", s.Bytes, "unpacked", s.Unpacked, "took", time.Since(started))
 	return s.Place.Number, started.Add(a.snapshotEvery), a.member.Prune(a.ctx)
 }

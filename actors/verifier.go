@@ -80,7 +80,7 @@ func (v *verifier) run(ctx context.Context) {
 		next = time.Now().Add(verifyEvery)
 		result, err := v.verify(ctx, sample)
 		if err != nil {
-			v.log.Warn("cannot verify a chain; retrying", "chain", v.chain, "error", err)
+			v.log.Warn("cannot verify a chain; retrying", "error", err)
 			next = time.Now().Add(verifyAgain)
 			continue
 		}
@@ -196,15 +196,14 @@ func (v *verifier) report(result *rankings.Verification, whole bool) {
 		if whole {
 			v.good = result.Block
 		}
-		v.log.Info("the ledger equals the contracts", "chain", v.chain,
-			"block", result.Block, "values", result.Compared)
+		v.log.Info("the ledger equals the contracts", "block", result.Block, "values", result.Compared)
 	}
 
 	for i, d := range result.Differences {
 		if i == maxDifferenceLines {
 			break
 		}
-		v.log.Error("the ledger differs from a contract", "chain", v.chain, "what", d.What, "id", d.ID,
+		v.log.Error("the ledger differs from a contract", "what", d.What, "id", d.ID,
 			"field", d.Field, "ledger", d.Ledger, "contract", d.Contract,
 			"blocks", fmt.Sprintf("%d to %d", d.FromBlock, d.ToBlock))
 	}

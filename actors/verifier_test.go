@@ -90,7 +90,7 @@ type verifierRig struct {
 func newVerifierRig() *verifierRig {
 	r := &verifierRig{contracts: &emptyContracts{}, board: &rankings.Board{}}
 	r.verifier = &verifier{
-		chain: 1, ask: r.contracts, board: r.board, log: slog.New(slog.NewTextHandler(&r.out, nil)),
+		chain: 1, ask: r.contracts, board: r.board, log: slog.New(slog.NewTextHandler(&r.out, nil)).With("chain", 1),
 		tell: func(v *rankings.Verification) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
