@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
-	"tidemark/storage/accounts"
 	"tidemark/storage/pace"
 )
 
@@ -25,14 +23,10 @@ const paceFactor = 5
 
 // chainActor drives one chain.Chain.
 type chainActor struct {
+	Config
 	config chain.Config
-	store  *storage.Store
-	board  *rankings.Board
 	feed   feed.Feed
-	every  time.Duration
-	clock  accounts.Clock
 	slot   chan struct{} // of capacity 1, shared: one chain refreshes at a time
-	log    *slog.Logger  // names the chain
 	panics func()        // counts a panic
 	send   func(any)
 	// readOnly reports whether the disk has too little space for writes.
@@ -146,7 +140,7 @@ func (a *chainActor) openStored() {
 	config.Opened = a.now()
 	opened, err := a.openOrRebuild(config)
 	if err != nil {
-		a.log.Error("cannot open a chain", "error", err)
+		a.Log.Error("cannot open a chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
@@ -162,7 +156,7 @@ func (a *chainActor) openStored() {
 
 	epoch := a.epoch
 	a.work.Go(func() {
-		pacer := pace.New(a.board.Requests)
+		pacer := pace.New(a.Board.Requests)
 		err := guarded(func() error {
 			return opened.Load(func() bool {
 				pacer.Pause()
@@ -178,29 +172,29 @@ func (a *chainActor) id() market.ChainID { return a.config.Ledger.Chain }
 
 // now returns the time of the node's clock, which readers compare with the age of
 // data.
-func (a *chainActor) now() time.Time { return a.clock.Time(time.Now()) }
+func (a *chainActor) now() time.Time { return a.Clock.Time(time.Now()) }
 
 // onClock converts a feed's time to the node's clock. Zero stays zero.
 func (a *chainActor) onClock(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return a.clock.Time(t)
+	return a.Clock.Time(t)
 }
 
 func (a *chainActor) finishLoading(err error) {
 	if err != nil {
-		a.log.Error("cannot load a chain", "error", err)
+		a.Log.Error("cannot load a chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
-	a.chain.Complete(pace.Background(a.board.Requests).Pause)
+	a.chain.Complete(pace.Background(a.Board.Requests).Pause)
 	if a.member != nil {
 		a.startListening()
 	} else {
 		a.startFetch()
 	}
-	a.scheduleTick(a.every)
+	a.scheduleTick(a.Every)
 }
 
 // handleTick refreshes the chain, if nothing keeps this node from writing it.
@@ -222,7 +216,7 @@ func (a *chainActor) handleTick() {
 		a.parked = false
 		a.startFetch()
 	}
-	rest := pauseAfter(a.every, a.took)
+	rest := pauseAfter(a.Every, a.took)
 	if fresh {
 		a.refreshAt = time.Now().Add(rest)
 	}
@@ -237,19 +231,19 @@ func (a *chainActor) mayRefresh() bool {
 		a.stepDown("its disk has no room")
 		return false
 	case a.readOnly():
-		a.scheduleTick(min(a.every, watchEvery))
+		a.scheduleTick(min(a.Every, watchEvery))
 		return false
 	}
 
 	// A request or a compaction may have found damage since the last tick.
-	if damage := a.store.Damaged(a.id()); damage != nil {
+	if damage := a.Store.Damaged(a.id()); damage != nil {
 		a.recoverFrom(damage)
 		return false
 	}
 
 	switch {
 	case a.chain.Following():
-		a.scheduleTick(a.every)
+		a.scheduleTick(a.Every)
 		return false
 	case a.replaced():
 		a.stepDown("another node may write it")
@@ -271,8 +265,8 @@ func (a *chainActor) publish() bool {
 
 	started := time.Now()
 	a.beginPace()
-	if err := a.chain.Refresh(a.now, pace.Background(a.board.Requests).Pause); err != nil {
-		a.log.Error("cannot refresh a chain", "error", err)
+	if err := a.chain.Refresh(a.now, pace.Background(a.Board.Requests).Pause); err != nil {
+		a.Log.Error("cannot refresh a chain", "error", err)
 		switch {
 		case errors.Is(err, cluster.ErrOutdated):
 			a.stepDown(err.Error())

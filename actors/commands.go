@@ -104,6 +104,6 @@ func (a *chainActor) restart(drop func(*chain.Chain) error) error {
 		return err
 	}
 	a.startFetch()
-	a.scheduleTick(a.every)
+	a.scheduleTick(a.Every)
 	return nil
 }

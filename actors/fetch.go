@@ -67,7 +67,7 @@ func (a *chainActor) handleFeedError(err error) {
 	}
 	if fault := new(panicked); errors.As(err, &fault) {
 		a.panics()
-		a.log.Error("the feed of a chain panicked", "panic", fault.value, "stack", string(fault.stack))
+		a.Log.Error("the feed of a chain panicked", "panic", fault.value, "stack", string(fault.stack))
 		a.recoverFrom(err) // after a pause: a feed waits before it fails, but not before it panics
 		return
 	}
@@ -106,6 +106,6 @@ func (a *chainActor) warnFeedFailed(err error) {
 	if time.Since(a.warned) < warnEvery {
 		return
 	}
-	a.log.Warn("feed failed; retrying", "error", err, "failures", a.feedFailures)
+	a.Log.Warn("feed failed; retrying", "error", err, "failures", a.feedFailures)
 	a.warned, a.feedFailures = time.Now(), 0
 }

@@ -15,7 +15,7 @@ import (
 
 // openMember opens a chain that this node shares with others.
 func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
-	place, err := a.store.Place(config.Ledger.Chain)
+	place, err := a.Store.Place(config.Ledger.Chain)
 	if err == nil {
 		err = a.member.Start(place)
 	}
@@ -23,7 +23,7 @@ func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
 		a.drops = true
 		return nil, err
 	}
-	return chain.Follow(config, a.store, a.board)
+	return chain.Follow(config, a.Store, a.Board)
 }
 
 // startListening waits for what comes next from the writer of the chain.
@@ -62,7 +62,7 @@ func (a *chainActor) handleHeard(m heard) {
 		}
 	default:
 		if err := a.chain.Hear(m.event.Beat, a.now()); err != nil {
-			a.log.Warn("cannot understand the writer of a chain", "error", err)
+			a.Log.Warn("cannot understand the writer of a chain", "error", err)
 		}
 	}
 	a.sharePins()
@@ -75,7 +75,7 @@ func (a *chainActor) sharePins() {
 	if a.member == nil {
 		return
 	}
-	c, ok := a.board.Load().Chain(a.id())
+	c, ok := a.Board.Load().Chain(a.id())
 	if !ok || c.View == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (a *chainActor) takeCut(cut *cluster.Cut) error {
 	}
 	defer a.leaveSlot()
 
-	pause := pace.Background(a.board.Requests).Pause
+	pause := pace.Background(a.Board.Requests).Pause
 	if err := a.chain.Take(cut.Batch, cut.Note, cut.Place.Encode(), a.now, pause); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ type refusals struct {
 // taken then either, the chain is taken from a snapshot: once from any of them, because
 // what this node has may be at fault, and then from one that has the cut.
 func (a *chainActor) refuseCut(err error) {
-	a.log.Error("cannot follow the writer of a chain", "error", err)
+	a.Log.Error("cannot follow the writer of a chain", "error", err)
 	a.chain.Refuse(err)
 
 	r := &a.refused
@@ -130,7 +130,7 @@ func (a *chainActor) refuseCut(err error) {
 
 // nextCut returns the number of the cut that follows what the store has.
 func (a *chainActor) nextCut() uint64 {
-	stored, err := a.store.Place(a.id())
+	stored, err := a.Store.Place(a.id())
 	if err != nil {
 		return 0
 	}
@@ -144,16 +144,16 @@ func (a *chainActor) nextCut() uint64 {
 // promote makes this node the writer of the chain. One whose store is damaged takes the
 // chain from a snapshot instead, and another one writes meanwhile.
 func (a *chainActor) promote() {
-	if err := a.chain.Promote(pace.Background(a.board.Requests).Pause); err != nil {
-		a.log.Error("this node cannot write the chain", "error", err)
+	if err := a.chain.Promote(pace.Background(a.Board.Requests).Pause); err != nil {
+		a.Log.Error("this node cannot write the chain", "error", err)
 		a.recoverFrom(err)
 		return
 	}
-	a.log.Info("this node writes the chain", "after", a.nextCut()-1)
+	a.Log.Info("this node writes the chain", "after", a.nextCut()-1)
 	a.pause, a.snapshot.due, a.failing = 0, time.Time{}, time.Time{}
 	a.tellFollowers()
 	a.startFetch()
-	a.scheduleTick(a.every)
+	a.scheduleTick(a.Every)
 }
 
 // replaced reports whether another node may write the chain that this one has written. One
@@ -186,7 +186,7 @@ func (a *chainActor) yields() bool {
 
 // stepDown follows the chain from now on.
 func (a *chainActor) stepDown(reason string) {
-	a.log.Warn("this node no longer writes the chain; following", "reason", reason)
+	a.Log.Warn("this node no longer writes the chain; following", "reason", reason)
 	a.beginEpoch()
 	a.openChain()
 }
@@ -198,7 +198,7 @@ func (a *chainActor) tellFollowers() {
 	}
 	text, err := a.chain.Beat(a.now())
 	if err != nil {
-		a.log.Error("cannot tell followers", "error", err)
+		a.Log.Error("cannot tell followers", "error", err)
 		return
 	}
 	a.member.Tell(text)

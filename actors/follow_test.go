@@ -89,8 +89,10 @@ func (f *fleet) join(name, dir string, mayWrite bool) *member {
 	if spec.Member, err = m.joined.Chain(1, mayWrite, m.hasRoom); err != nil {
 		f.t.Fatal(err)
 	}
-	if m.node, err = Start([]ChainSpec{spec}, m.store, &m.board, 20*time.Millisecond,
-		accounts.NewClock(time.Now()), m.set, quiet); err != nil {
+	if m.node, err = Start(Config{
+		Store: m.store, Board: &m.board, Every: 20 * time.Millisecond,
+		Clock: accounts.NewClock(time.Now()), Metrics: m.set, Log: quiet,
+	}, []ChainSpec{spec}); err != nil {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(m.stop)
@@ -351,7 +353,7 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 
 	// The next cut does not fit what b has.
 	err := b.node.command(1, func(x *chainActor) error {
-		return x.store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode())
+		return x.Store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode())
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +369,7 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 	f.turn(a, b)
 	err = b.node.command(1, func(x *chainActor) error {
 		x.stepDown("")
-		if c, _ := x.board.Load().Chain(1); c.View == nil {
+		if c, _ := x.Board.Load().Chain(1); c.View == nil {
 			return errors.New("data that is whole was dropped once more")
 		}
 		return nil

@@ -108,7 +108,7 @@ func TestParkedChainGoesOn(t *testing.T) {
 	do(func(a *chainActor) {
 		a.beginEpoch()
 		a.parked = true
-		a.scheduleTick(a.every)
+		a.scheduleTick(a.Every)
 	})
 	confirmed := func() int64 {
 		c, _ := th.board.Load().Chain(1)

@@ -17,10 +17,10 @@ import (
 
 // mustJoin reports whether the chain cannot be opened from what the store has.
 func (a *chainActor) mustJoin() bool {
-	if a.drops || a.store.Damaged(a.id()) != nil {
+	if a.drops || a.Store.Damaged(a.id()) != nil {
 		return true
 	}
-	place, err := a.store.Place(a.id())
+	place, err := a.Store.Place(a.id())
 	return err != nil || place == nil
 }
 
@@ -29,7 +29,7 @@ func (a *chainActor) mustJoin() bool {
 func (a *chainActor) startJoining() {
 	a.member.Resign()
 	if a.chain == nil || !a.chain.Following() {
-		a.chain = chain.Await(a.config, a.store, a.board)
+		a.chain = chain.Await(a.config, a.Store, a.Board)
 	}
 	epoch, needs := a.epoch, a.needs
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -51,7 +51,7 @@ func (a *chainActor) startJoining() {
 func (a *chainActor) handleJoined(m joined) {
 	if m.err != nil {
 		a.chain.Refuse(m.err)
-		a.log.Error("cannot take a chain from the cluster; trying again", "error", m.err)
+		a.Log.Error("cannot take a chain from the cluster; trying again", "error", m.err)
 		a.restoreLater()
 		return
 	}
@@ -83,7 +83,7 @@ func (a *chainActor) join(ctx context.Context, needs uint64) (took bool, err err
 		if err == nil || ctx.Err() != nil || errors.Is(err, storage.ErrReadOnly) {
 			return err == nil, err
 		}
-		a.log.Error("a snapshot is refused", "cut", s.Place.Number, "error", err)
+		a.Log.Error("a snapshot is refused", "cut", s.Place.Number, "error", err)
 		refused = errors.Join(refused, err)
 	}
 
@@ -104,10 +104,10 @@ func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refu
 	case has == nothingStored, beginning == cluster.NoCuts && has == joinedStored:
 		return nil
 	case has != ownStored:
-		return chain.Forget(a.store, a.board, id)
+		return chain.Forget(a.Store, a.Board, id)
 	case beginning == cluster.NoCuts && a.member.MayWrite():
-		a.log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning")
-		return a.store.Follow(id, emptyBatch, cluster.FreshPlace().Encode())
+		a.Log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning")
+		return a.Store.Follow(id, emptyBatch, cluster.FreshPlace().Encode())
 	}
 
 	a.member.Want(1)
@@ -136,15 +136,15 @@ func (s stored) String() string {
 
 func (a *chainActor) findStored() stored {
 	id := a.id()
-	place, err := a.store.Place(id)
-	if err != nil || a.store.Damaged(id) != nil {
+	place, err := a.Store.Place(id)
+	if err != nil || a.Store.Damaged(id) != nil {
 		return damagedStored
 	}
 	if place != nil {
 		return joinedStored
 	}
 
-	kept, err := a.store.Restore(id)
+	kept, err := a.Store.Restore(id)
 	switch {
 	case err != nil:
 		return damagedStored
@@ -161,18 +161,18 @@ func (a *chainActor) takeSnapshot(ctx context.Context, s *cluster.Snapshot) erro
 	if err != nil {
 		return a.member.CountRefused(err)
 	}
-	in, err := a.store.Receive(id, content)
+	in, err := a.Store.Receive(id, content)
 	if err != nil {
 		return a.member.CountRefused(err)
 	}
 
 	replaced := a.findStored().String()
-	a.board.Withdraw(id)
+	a.Board.Withdraw(id)
 	if err := errors.Join(in.Install(), in.Close()); err != nil {
 		return err
 	}
 	a.member.CountTaken()
-	a.log.Warn("took a chain from a snapshot of the cluster; what the node had of it is replaced",
+	a.Log.Warn("took a chain from a snapshot of the cluster; what the node had of it is replaced",
 		"cut", s.Place.Number, "bytes", s.Bytes, "made", s.Made, "by", s.Node,
 		"replaced", replaced)
 	return nil

@@ -86,8 +86,10 @@ func (f *fleet) aloneData() string {
 	alone := &testNode{t: f.t, store: store, set: metrics.NewSet()}
 	spec := f.spec(alone.set, quiet)
 	spec.Config.Shared = false
-	alone.node, err = Start([]ChainSpec{spec}, store, &alone.board, 20*time.Millisecond,
-		accounts.NewClock(time.Now()), alone.set, quiet)
+	alone.node, err = Start(Config{
+		Store: store, Board: &alone.board, Every: 20 * time.Millisecond,
+		Clock: accounts.NewClock(time.Now()), Metrics: alone.set, Log: quiet,
+	}, []ChainSpec{spec})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -48,8 +48,11 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 	spec := f.spec(l.set, quiet)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	l.chainActor = &chainActor{
-		config: spec.Config, store: store, board: new(rankings.Board), feed: spec.Feed, every: time.Hour,
-		clock: accounts.NewClock(time.Now()), slot: make(chan struct{}, 1), log: quiet, snapshotEvery: time.Hour,
+		Config: Config{
+			Store: store, Board: new(rankings.Board), Every: time.Hour, Clock: accounts.NewClock(time.Now()),
+			Metrics: l.set, Log: quiet,
+		},
+		config: spec.Config, feed: spec.Feed, slot: make(chan struct{}, 1), snapshotEvery: time.Hour,
 		ctx: ctx, cancel: cancel, readOnly: func() bool { return false }, send: func(m any) { l.sent <- m },
 	}
 	if l.member, err = joined.Chain(1, mayWrite, func() bool { return true }); err != nil {
@@ -58,7 +61,7 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 	l.end = sync.OnceFunc(func() {
 		cancel()
 		l.work.Wait()
-		if err := errors.Join(spec.Feed.Close(), l.store.Close()); err != nil {
+		if err := errors.Join(spec.Feed.Close(), l.Store.Close()); err != nil {
 			f.t.Error(err)
 		}
 	})
@@ -80,7 +83,7 @@ func TestJoinsWithoutSnapshot(t *testing.T) {
 		l := fleet.lone("a", dir, mayWrite)
 		defer l.end()
 		if place {
-			if err := l.store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode()); err != nil {
+			if err := l.Store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -153,9 +156,9 @@ func TestJoinsBySnapshot(t *testing.T) {
 	cancel()
 	f("at the end", ended, 0, 0, context.Canceled)
 
-	err := l.store.Close()
+	err := l.Store.Close()
 	if err == nil {
-		l.store, err = storage.Open(dir, storage.Options{Logger: l.log, ReadOnly: true})
+		l.Store, err = storage.Open(dir, storage.Options{Logger: l.Log, ReadOnly: true})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +232,7 @@ func TestSnapshotsAreBegun(t *testing.T) {
 // cannot be stored.
 func TestSnapshotsFail(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	if err := l.store.Follow(1, emptyBatch, []byte("short")); err != nil {
+	if err := l.Store.Follow(1, emptyBatch, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
 	f := func(what string, want error) {
@@ -295,7 +298,7 @@ func TestWhatIsHeard(t *testing.T) {
 // the status says why.
 func TestWhatBecameOfJoining(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	l.chain = chain.Await(l.config, l.store, l.board)
+	l.chain = chain.Await(l.config, l.Store, l.Board)
 	l.drops, l.pause = true, 10*time.Second
 	epoch := l.epoch
 	l.handleJoined(joined{err: errors.New("no room")})
@@ -365,7 +368,7 @@ func TestPromotion(t *testing.T) {
 // Data whose place in the cluster cannot be read is taken from the cluster again.
 func TestUnreadablePlace(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	if err := l.store.Follow(1, emptyBatch, []byte("short")); err != nil {
+	if err := l.Store.Follow(1, emptyBatch, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := l.openMember(l.config); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {

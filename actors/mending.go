@@ -51,15 +51,15 @@ func (a *chainActor) mend(from, to uint64) {
 		a.beginEpoch()
 		back := a.chain.Reread(from, to)
 		a.startFetch()
-		a.scheduleTick(a.every)
+		a.scheduleTick(a.Every)
 		if back {
-			a.log.Warn("reading blocks again to correct a difference", "from", from, "to", to)
+			a.Log.Warn("reading blocks again to correct a difference", "from", from, "to", to)
 			return
 		}
 	}
 
 	if !a.resyncedToMend() {
-		a.log.Error("a difference cannot be corrected automatically; run `tidemark chains resync`",
+		a.Log.Error("a difference cannot be corrected automatically; run `tidemark chains resync`",
 			"from", from, "to", to)
 	}
 }
@@ -71,9 +71,9 @@ func (a *chainActor) resyncedToMend() bool {
 	}
 
 	a.mended = resynced
-	a.log.Warn("resyncing the chain to correct a difference")
+	a.Log.Warn("resyncing the chain to correct a difference")
 	if err := a.resync(); err != nil {
-		a.log.Error("cannot resync a chain", "error", err)
+		a.Log.Error("cannot resync a chain", "error", err)
 	}
 	return true
 }
@@ -113,7 +113,7 @@ const (
 // been wrong, or of a block that is replaced since.
 func (a *chainActor) tryAgainLater() {
 	a.patience = min(max(2*a.patience, firstRetry), lastRetry)
-	a.log.Info("a stopped chain is tried again", "in", a.patience)
+	a.Log.Info("a stopped chain is tried again", "in", a.patience)
 	epoch := a.epoch
 	time.AfterFunc(a.patience, func() { a.send(retry{epoch}) })
 }

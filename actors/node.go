@@ -44,39 +44,34 @@ type Node struct {
 	log    *slog.Logger
 }
 
+// Config is what the chains of a node share.
+type Config struct {
+	Store   *storage.Store
+	Board   *rankings.Board
+	Every   time.Duration // the shortest pause between two refreshes
+	Clock   accounts.Clock
+	Metrics *metrics.Set
+	Log     *slog.Logger
+}
+
 // Start spawns an actor for every chain. When it returns, stored generations are on
 // the board.
-func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every time.Duration,
-	clock accounts.Clock, set *metrics.Set, log *slog.Logger,
-) (*Node, error) {
+func Start(cfg Config, specs []ChainSpec) (*Node, error) {
 	engine, err := actor.NewEngine(actor.NewEngineConfig())
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the actors: %w", err)
 	}
 
-	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: log}
+	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: cfg.Log}
 	n.checks = make(map[market.ChainID]*verifier)
 	slot := make(chan struct{}, 1)
-	panics := set.NewCounter("tidemark_actor_panics_total")
+	panics := cfg.Metrics.NewCounter("tidemark_actor_panics_total")
 
 	for _, spec := range specs {
-		ctx, cancel := context.WithCancel(context.Background())
-		source := spec.Feed
-		if spec.Config.Archive != nil {
-			source = archive.NewFeed(spec.Config.Archive, spec.Feed)
-		}
-		a := &chainActor{
-			config: spec.Config, store: store, board: board, feed: source, every: every,
-			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot,
-			log:    log.With("chain", spec.Config.Ledger.Chain),
-			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
-			snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
-		}
-		a.config.Background = a.inBackground
-		a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }
-		a.beginPace()
+		a := newChainActor(cfg, spec)
+		a.slot, a.panics = slot, panics.Inc
 		n.spawn(a)
-		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
+		newGauges(cfg.Metrics, cfg.Board, a.id(), a.now)
 		if source, ok := spec.Feed.(contracts); ok {
 			n.startVerifier(a, source, spec.Verify)
 		}
@@ -84,14 +79,32 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	return n, nil
 }
 
+// newChainActor makes the actor of a chain, whose lines in the log name it.
+func newChainActor(cfg Config, spec ChainSpec) *chainActor {
+	cfg.Log = cfg.Log.With("chain", spec.Config.Ledger.Chain)
+	a := &chainActor{
+		Config: cfg, config: spec.Config, feed: spec.Feed, readOnly: cfg.Store.Guard().ReadOnly,
+		member: spec.Member, snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
+	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	if kept := spec.Config.Archive; kept != nil {
+		a.feed = archive.NewFeed(kept, spec.Feed)
+	}
+
+	a.config.Background = a.inBackground
+	a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }
+	a.beginPace()
+	return a
+}
+
 // beginPace starts the pauses of the ledger anew. They last by the work since the last one,
 // and the time between two pieces of work is none.
-func (a *chainActor) beginPace() { a.ledgerPacer = pace.Background(a.board.Requests) }
+func (a *chainActor) beginPace() { a.ledgerPacer = pace.Background(a.Board.Requests) }
 
 // startVerifier starts verifying a chain.
 func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {
 	v := &verifier{
-		chain: a.id(), config: config, ask: source, board: a.board, log: a.log,
+		chain: a.id(), config: config, ask: source, board: a.Board, log: a.Log,
 		tell: func(result *rankings.Verification) { a.send(verified{result}) },
 	}
 	n.checks[v.chain] = v

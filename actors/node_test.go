@@ -52,8 +52,10 @@ func startTestNode(t *testing.T, store *storage.Store, wrap func(feed.Feed) feed
 	}
 
 	var err error
-	if th.node, err = Start(specs, store, &th.board, 20*time.Millisecond,
-		accounts.NewClock(time.Now()), th.set, quiet); err != nil {
+	if th.node, err = Start(Config{
+		Store: store, Board: &th.board, Every: 20 * time.Millisecond,
+		Clock: accounts.NewClock(time.Now()), Metrics: th.set, Log: quiet,
+	}, specs); err != nil {
 		t.Fatal(err)
 	}
 
@@ -126,8 +128,10 @@ func TestStopWhileLoading(t *testing.T) {
 		var board rankings.Board
 		set := metrics.NewSet()
 		spec := frozenChain(t, 1, set, quiet, plain)
-		node, err := Start([]ChainSpec{spec}, store, &board, time.Millisecond,
-			accounts.NewClock(time.Now()), set, quiet)
+		node, err := Start(Config{
+			Store: store, Board: &board, Every: time.Millisecond,
+			Clock: accounts.NewClock(time.Now()), Metrics: set, Log: quiet,
+		}, []ChainSpec{spec})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +171,10 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 		}
 		th := &testNode{t: t, store: store, set: metrics.NewSet()}
 		spec := frozenChain(t, 1, th.set, quiet, wrap)
-		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond,
-			accounts.NewClock(time.Now()), th.set, quiet)
+		node, err := Start(Config{
+			Store: store, Board: &th.board, Every: time.Millisecond,
+			Clock: accounts.NewClock(time.Now()), Metrics: th.set, Log: quiet,
+		}, []ChainSpec{spec})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -561,7 +567,10 @@ func TestBlocksArePublishedAtOnce(t *testing.T) {
 	f := &fleet{t: t, now: time.Unix(1_767_312_000+2*market.Day, 0)}
 	spec := f.spec(th.set, quiet)
 	spec.Config.Shared = false
-	th.node, err = Start([]ChainSpec{spec}, store, &th.board, time.Hour, accounts.NewClock(time.Now()), th.set, quiet)
+	th.node, err = Start(Config{
+		Store: store, Board: &th.board, Every: time.Hour,
+		Clock: accounts.NewClock(time.Now()), Metrics: th.set, Log: quiet,
+	}, []ChainSpec{spec})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 		defer func() {
 			if r := recover(); r != nil {
 				a.panics()
-				a.log.Error("chain panicked", "panic", r, "stack", string(debug.Stack()))
+				a.Log.Error("chain panicked", "panic", r, "stack", string(debug.Stack()))
 				a.recoverFrom(asError(r))
 			}
 		}()
@@ -39,8 +39,8 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 func (a *chainActor) recoverFrom(err error) {
 	var damage *storage.Damage
 	if errors.As(err, &damage) && damage.Lasts() {
-		a.log.Error("the stored data of a chain is damaged; building it again from its feed", "error", damage)
-		a.board.Withdraw(a.id())
+		a.Log.Error("the stored data of a chain is damaged; building it again from its feed", "error", damage)
+		a.Board.Withdraw(a.id())
 	}
 	a.restoreLater()
 }
@@ -68,10 +68,10 @@ func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
 	if a.member != nil {
 		return a.openMember(config)
 	}
-	if damage := a.store.Damaged(config.Ledger.Chain); damage != nil {
-		return chain.Rebuild(config, a.store, a.board, damage)
+	if damage := a.Store.Damaged(config.Ledger.Chain); damage != nil {
+		return chain.Rebuild(config, a.Store, a.Board, damage)
 	}
-	return chain.Open(config, a.store, a.board)
+	return chain.Open(config, a.Store, a.Board)
 }
 
 // inBackground runs work of the chain concurrently with its actor. Stop waits for it.

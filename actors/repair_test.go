@@ -38,8 +38,10 @@ func runNode(t *testing.T, dir string, wrap func(feed.Feed) feed.Feed, do func(*
 	specs := []ChainSpec{
 		frozenChain(t, 1, th.set, quiet, wrap), frozenChain(t, 2, th.set, quiet, plain),
 	}
-	th.node, err = Start(specs, store, &th.board, 20*time.Millisecond,
-		accounts.NewClock(time.Now()), th.set, quiet)
+	th.node, err = Start(Config{
+		Store: store, Board: &th.board, Every: 20 * time.Millisecond,
+		Clock: accounts.NewClock(time.Now()), Metrics: th.set, Log: quiet,
+	}, specs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +266,7 @@ func TestPassingDamageIsServed(t *testing.T) {
 		_ = n.node.command(1, func(x *chainActor) error {
 			epoch := x.epoch
 			x.recoverFrom(&storage.Damage{Chain: 1, What: "a row", Err: cause})
-			after, _ := x.board.Load().Chain(1)
+			after, _ := x.Board.Load().Chain(1)
 			if (after.View != nil) != want || x.epoch == epoch {
 				t.Errorf("%v: the chain is served: %v, restored: %v; want %v, true", cause, after.View != nil, x.epoch != epoch, want)
 			}
@@ -298,12 +300,12 @@ func TestFailedResync(t *testing.T) {
 // A feed's times are converted to the node's clock; what was not confirmed stays so.
 func TestFeedTimes(t *testing.T) {
 	now := time.Now()
-	a := &chainActor{clock: accounts.NewClock(now)}
+	a := &chainActor{Config: Config{Clock: accounts.NewClock(now)}}
 	if got := a.onClock(time.Time{}); !got.IsZero() {
 		t.Errorf("no time became %s", got)
 	}
 	later := now.Add(time.Minute)
-	if got := a.onClock(later); !got.Equal(a.clock.Time(later)) || got.IsZero() {
+	if got := a.onClock(later); !got.Equal(a.Clock.Time(later)) || got.IsZero() {
 		t.Errorf("%s became %s", later, got)
 	}
 }
@@ -311,7 +313,7 @@ func TestFeedTimes(t *testing.T) {
 // A feed that goes on failing is told of once in a while, with how often it failed.
 func TestFeedWarnings(t *testing.T) {
 	var log bytes.Buffer
-	a := &chainActor{log: slog.New(slog.NewTextHandler(&log, nil))}
+	a := &chainActor{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	for range 3 {
 		a.warnFeedFailed(errors.New("gone"))
 	}
@@ -329,9 +331,9 @@ func TestFailureOfAFeed(t *testing.T) {
 	th.await(1, "served", served)
 	err := th.node.command(1, func(a *chainActor) error {
 		var log bytes.Buffer
-		quiet := a.log
-		a.log, a.warned = slog.New(slog.NewTextHandler(&log, nil)).With("chain", 1), time.Time{}
-		defer func() { a.log = quiet }()
+		quiet := a.Log
+		a.Log, a.warned = slog.New(slog.NewTextHandler(&log, nil)).With("chain", 1), time.Time{}
+		defer func() { a.Log = quiet }()
 
 		a.beginEpoch()
 		a.cancelFetch = nil

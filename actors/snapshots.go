@@ -57,7 +57,7 @@ func (a *chainActor) handleSnapshotted(m snapshotted) {
 	s.due = time.Now().Add(min(snapshotRetry, a.snapshotEvery))
 	if a.ctx.Err() == nil {
 		a.member.CountFailed()
-		a.log.Error("cannot store a snapshot of a chain; trying again", "error", m.err)
+		a.Log.Error("cannot store a snapshot of a chain; trying again", "error", m.err)
 	}
 }
 
@@ -78,19 +78,19 @@ func (a *chainActor) makeSnapshot(wanted bool) (newest uint64, due time.Time, er
 	}
 
 	id, started := a.id(), time.Now()
-	export := a.store.Export(id)
+	export := a.Store.Export(id)
 	defer export.Close()
 	place, err := export.Place()
 	if err != nil || place == nil { // nothing is committed yet
-		return 0, started.Add(a.every), err
+		return 0, started.Add(a.Every), err
 	}
-	pause := pace.Background(a.board.Requests).Pause
+	pause := pace.Background(a.Board.Requests).Pause
 	s, err := a.member.PutSnapshot(a.ctx, place, func(w io.Writer) error { return export.Write(w, pause) })
 	if err != nil {
 		return 0, due, err
 	}
 
-	a.log.Info("stored a snapshot of a chain", "cut", s.Place.Number,
+	a.Log.Info("stored a snapshot of a chain", "cut", s.Place.Number,
 		"bytes", s.Bytes, "unpacked", s.Unpacked, "took", time.Since(started))
 	return s.Place.Number, started.Add(a.snapshotEvery), a.member.Prune(a.ctx)
 }

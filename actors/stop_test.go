@@ -69,7 +69,10 @@ func TestStopClosesFeeds(t *testing.T) {
 	spec.Config.Archive = kept
 
 	th := &testNode{t: t, store: store, set: set}
-	node, err := Start([]ChainSpec{spec}, store, &th.board, 20*time.Millisecond, accounts.NewClock(time.Now()), set, told)
+	node, err := Start(Config{
+		Store: store, Board: &th.board, Every: 20 * time.Millisecond,
+		Clock: accounts.NewClock(time.Now()), Metrics: set, Log: told,
+	}, []ChainSpec{spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +106,10 @@ func TestStopGivesUp(t *testing.T) {
 
 	quiet, set := slog.New(slog.DiscardHandler), metrics.NewSet()
 	spec := frozenChain(t, 1, set, quiet, stuck)
-	node, err := Start([]ChainSpec{spec}, store, new(rankings.Board), time.Second, accounts.NewClock(time.Now()), set, quiet)
+	node, err := Start(Config{
+		Store: store, Board: new(rankings.Board), Every: time.Second,
+		Clock: accounts.NewClock(time.Now()), Metrics: set, Log: quiet,
+	}, []ChainSpec{spec})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,10 @@ func (n *node) startChains(context.Context) error {
 		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
 	}
 
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, clock, n.set, n.log)
+	n.chains, err = actors.Start(actors.Config{
+		Store: n.store, Board: &n.board, Every: n.Refresh.Every, Clock: clock,
+		Metrics: n.set, Log: n.log,
+	}, specs)
 	if err != nil {
 		return err
 	}

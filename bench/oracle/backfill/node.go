@@ -73,8 +73,10 @@ func take(r *recording, from feed.Feed, provider *process.Child) (*taken, error)
 	source := &watched{Feed: from}
 	var board rankings.Board
 	opened := time.Now()
-	node, err := actors.Start([]actors.ChainSpec{spec(source, set, quiet)}, store, &board,
-		2*time.Second, accounts.NewClock(time.Now()), set, quiet)
+	node, err := actors.Start(actors.Config{
+		Store: store, Board: &board, Every: 2 * time.Second, Clock: accounts.NewClock(time.Now()),
+		Metrics: set, Log: quiet,
+	}, []actors.ChainSpec{spec(source, set, quiet)})
 	if err != nil {
 		return nil, err
 	}
