@@ -9,7 +9,7 @@
 //	Restore(chain)   the cut as a cold State and a directory   restore.go
 //	Replica(chain)   the cut in memory, updated by batches     replica.go
 //	Leaf             the ids of a leaf                         leaves.go
-//	Transactions, PoolDays, TickDays, HourPrices               series.go
+//	Transactions, PoolDays, TickDays, HourPrices               histories.go
 //	Undos            the undos, for a ledger that continues    restore.go
 //	Follow(batch)    a batch that another node committed       follow.go
 //	Check            verifies every invariant                  check.go
