@@ -5,7 +5,7 @@
 // rankings and cursor are always of the same block, and an acknowledged cut is never
 // lost.
 //
-//	Commit(cut)      one batch, one sync                       publish.go
+//	Commit(cut)      one batch, one sync                       commit.go, writer.go
 //	Restore(chain)   the cut as a cold State and a directory   restore.go
 //	Replica(chain)   the cut in memory, updated by batches     replica.go
 //	Leaf             the ids of a leaf                         leaves.go
