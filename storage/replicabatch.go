@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -149,63 +148,10 @@ func (b *replicaBatch) makeCut() error {
 	b.r.deriveStats(st)
 	b.r.tables[statsIndex].freeze(st)
 
-	b.r.sortTicks(st)
+	b.r.listTicks(st)
 	b.r.cut = &Restored{
 		State: st, Generation: h.Generation, Published: h.PublishedAt,
 		Directory: b.directory, whole: b.whole, Confirmed: h.Confirmed,
 	}
 	return nil
-}
-
-// sortTicks updates the lists of initialised ticks of the pools whose ticks the
-// batch changed.
-func (r *Replica) sortTicks(st *market.State) {
-	before := &market.State{}
-	if r.cut != nil {
-		before = r.cut.State
-	}
-
-	ticks := replicaTable[market.Tick](r, ledger.Ticks.Index())
-	changed := make(map[uint32]bool, len(ticks.last)) // records
-	lists := make(map[uint32][]market.TickRef)        // by pool
-	// leave notes that a tick may have left the pool of the last cut.
-	leave := func(slot uint32) {
-		changed[slot] = true
-		if slot < before.Ticks.Len() {
-			pool := before.Ticks.At(slot).Pool
-			if _, listed := lists[pool]; !listed {
-				lists[pool] = nil // to be listed anew below
-			}
-		}
-	}
-
-	for _, slot := range ticks.last {
-		leave(slot)
-		t := st.Ticks.At(slot)
-		lists[t.Pool] = append(lists[t.Pool], market.TickRef{Tick: t.Tick, Slot: slot})
-	}
-	for slot := st.Ticks.Len(); slot < before.Ticks.Len(); slot++ {
-		leave(slot) // a revert removed the record
-	}
-
-	r.lists.Truncate(min(r.lists.Len(), st.Pools.Len()))
-	for r.lists.Len() < st.Pools.Len() {
-		r.lists.Append()
-	}
-
-	live := r.lists.Live()
-	for pool, refs := range lists {
-		if pool >= st.Pools.Len() {
-			continue // the record is free, or its pool is gone
-		}
-		old := live.At(pool)
-		for _, ref := range old {
-			if !changed[ref.Slot] {
-				refs = append(refs, ref)
-			}
-		}
-		slices.SortFunc(refs, func(a, b market.TickRef) int { return cmp.Compare(a.Tick, b.Tick) })
-		r.lists.Replace(pool, 0, len(old), refs...)
-	}
-	st.TickLists = r.lists.Freeze()
 }
