@@ -97,17 +97,14 @@ func (s *Store) acknowledgeFollowed(w *writer) error {
 		return err
 	}
 
-	last, _ := s.heads.get(w.chain)
 	if !ok { // the writer dropped the chain
-		w.sequence = last.sequence + 1
-		return s.heads.write(acknowledgedHead{
-			chain: w.chain, sequence: w.sequence, generation: last.generation, dropped: true,
-		})
+		w.sequence, err = s.heads.drop(w.chain, 0, 0)
+		return err
 	}
 
 	w.sequence = sequence
 	return s.heads.write(acknowledgedHead{
 		chain: w.chain, sequence: sequence, block: h.At.Number, hash: h.At.Hash,
-		generation: max(h.Generation, last.generation),
+		generation: max(h.Generation, s.LastGeneration(w.chain)),
 	})
 }

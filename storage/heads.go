@@ -194,6 +194,18 @@ func (h *headFile) write(a acknowledgedHead) error {
 	return nil
 }
 
+// drop records that nothing of a chain is stored, on purpose, and returns the number of the
+// commit that says so. It follows the acknowledged commit and the last one that the caller
+// knows of. Likewise the newest generation stays known, so that no number is used twice.
+func (h *headFile) drop(chain market.ChainID, sequence, generation uint64) (uint64, error) {
+	last, _ := h.get(chain)
+	dropped := acknowledgedHead{
+		chain: chain, sequence: max(sequence, last.sequence) + 1, dropped: true,
+		generation: max(generation, last.generation),
+	}
+	return dropped.sequence, h.write(dropped)
+}
+
 // open opens the file for writing, the first time. A new file is there after a crash only
 // if its directory was synced.
 func (h *headFile) open() error {

@@ -96,11 +96,7 @@ func (s *Store) errFormat(format int) error {
 // stays, and generations are numbered on.
 func (s *Store) dropAll(format int) error {
 	for _, chain := range s.heads.stored() {
-		a, _ := s.heads.get(chain)
-		dropped := acknowledgedHead{
-			chain: chain, sequence: a.sequence + 1, generation: a.generation, dropped: true,
-		}
-		if err := s.heads.write(dropped); err != nil {
+		if _, err := s.heads.drop(chain, 0, 0); err != nil {
 			return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 		}
 	}

@@ -249,22 +249,16 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 	w.resetBatch(s) // the head is not read: it may be damaged
 	defer w.releaseBatch(s)
 	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
-	if err := tee(w); err != nil {
-		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
-	}
+	err := tee(w)
 
 	// Record first that there is nothing to lose any more.
-	acknowledged, _ := s.heads.get(chain)
-	w.sequence = max(w.sequence, acknowledged.sequence) + 1
-	dropped := acknowledgedHead{
-		chain: chain, sequence: w.sequence, dropped: true,
-		generation: max(w.last.Generation, acknowledged.generation),
+	if err == nil {
+		w.sequence, err = s.heads.drop(chain, w.sequence, w.last.Generation)
 	}
-	if err := s.heads.write(dropped); err != nil {
-		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
+	if err == nil {
+		err = s.apply(w.batch, nil)
 	}
-
-	if err := s.apply(w.batch, nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state, w.lost, w.mark = noHead(), true, nil, nil, 0
