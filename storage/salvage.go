@@ -41,21 +41,30 @@ func (s *Store) openOrSetAside() error {
 	if err = s.openWithStandIns(aside, err); err == nil {
 		return nil
 	}
-	kinds := []func(name string) bool{
-		func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") },
-		func(name string) bool { return strings.HasSuffix(name, ".log") },
-		func(name string) bool { return name != "LOCK" && name != headerName && name != ballastName },
-	}
-	what := []string{"its options", "its log", "all of it"}
-	for i := 0; i < len(kinds) && errors.Is(err, ErrDamaged); i++ {
-		if e := s.setAside(aside, kinds[i]); e != nil {
+	for _, part := range storeParts {
+		if !errors.Is(err, ErrDamaged) {
+			break
+		}
+		if e := s.setAside(aside, part.has); e != nil {
 			return errors.Join(err, e)
 		}
 		s.opts.Logger.Error("store cannot be opened and is repaired from the feed",
-			"error", err, "store", s.dir, "setAside", what[i], "to", aside)
+			"error", err, "store", s.dir, "setAside", part.name, "to", aside)
 		err = s.openWithStandIns(aside, s.openDatabase())
 	}
 	return err
+}
+
+// storeParts are what is set aside, in this order.
+var storeParts = []struct {
+	name string
+	has  func(file string) bool
+}{
+	{"its options", func(file string) bool { return strings.HasPrefix(file, "OPTIONS-") }},
+	{"its log", func(file string) bool { return strings.HasSuffix(file, ".log") }},
+	{"all of it", func(file string) bool {
+		return file != "LOCK" && file != headerName && file != ballastName
+	}},
 }
 
 // checkMarker refuses files of a database without the marker that names its MANIFEST.
