@@ -55,6 +55,23 @@ func (s *Store) openHeader() error {
 		return err
 	}
 
+	if err := s.chooseHeader(&stored, copied, damage); err != nil {
+		return err
+	}
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+
+	s.headerDamage = damage
+	if s.opts.ReadOnly {
+		return nil
+	}
+	return s.repairHeader(&stored, copied)
+}
+
+// chooseHeader takes what the keys have, or where they are damaged or have lost a commit,
+// what the file has. copied is nil if there is no file.
+func (s *Store) chooseHeader(stored, copied *header, damage error) error {
 	if damage == nil && copied != nil && stored.Format == 0 && !copied.Excised {
 		if empty, err := s.isEmpty(); err != nil || !empty {
 			return fmt.Errorf("cannot open store %s: %w: its first commits are missing", s.dir,
@@ -67,28 +84,27 @@ func (s *Store) openHeader() error {
 	case damage != nil, copied != nil && copied.Update > stored.Update:
 		s.header = *copied
 	default:
-		s.header = stored
+		s.header = *stored
 	}
-	if err := s.checkFormat(); err != nil {
-		return err
-	}
+	return nil
+}
 
-	s.headerDamage = damage
-	if s.opts.ReadOnly {
-		return nil
-	}
-	if damage != nil {
+// repairHeader brings the keys and the file to what was chosen, in the present format.
+func (s *Store) repairHeader(stored, copied *header) error {
+	damaged := s.headerDamage != nil
+	if damaged {
 		s.opts.Logger.Error("the records that chains share are damaged and are written again",
-			"error", damage)
+			"error", s.headerDamage)
 		if _, err := s.excise(0); err != nil {
 			return err
 		}
 	}
+
 	if s.header.Format != Format {
 		s.header.Format = Format
 		s.header.Update++
 	}
-	if damage != nil || !sameHeader(&s.header, &stored) {
+	if damaged || !sameHeader(&s.header, stored) {
 		return s.writeHeader()
 	}
 	if copied == nil || !sameHeader(&s.header, copied) {
