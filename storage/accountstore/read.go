@@ -130,6 +130,24 @@ func (s *Store) loadKeys(c *Content) error {
 	})
 }
 
+// Month reads the usage of an account in a month; zero if there is none.
+func (s *Store) Month(account uint64, m accounts.Month) (MonthRecord, error) {
+	row := MonthRecord{Account: account, Tally: accounts.Tally{Month: m}}
+	value, ok := s.journal.value(monthID{m, account})
+	var err error
+	if !ok {
+		value, ok, err = s.get(appendMonthKey(nil, m, account))
+	}
+
+	if ok {
+		err = row.decode(value)
+	}
+	if err != nil {
+		return row, fmt.Errorf("cannot read month %s of account %d: %w", m, account, err)
+	}
+	return row, nil
+}
+
 // Days returns the days of a month on which the account was used, oldest first.
 func (s *Store) Days(m *MonthRecord) ([]DayRecord, error) {
 	if m.Day == 0 {

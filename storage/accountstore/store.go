@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"tidemark/storage/accounts"
 	"tidemark/storage/pace"
 )
 
@@ -268,22 +267,4 @@ func putDaysAndUses(b *pebble.Batch, f *Flush) {
 		value = binary.AppendUvarint(value[:0], uint64(k.Minute))
 		b.Set(key, value, nil)
 	}
-}
-
-// Month reads the usage of an account in a month; zero if there is none.
-func (s *Store) Month(account uint64, m accounts.Month) (MonthRecord, error) {
-	row := MonthRecord{Account: account, Tally: accounts.Tally{Month: m}}
-	value, ok := s.journal.value(monthID{m, account})
-	var err error
-	if !ok {
-		value, ok, err = s.get(appendMonthKey(nil, m, account))
-	}
-
-	if ok {
-		err = row.decode(value)
-	}
-	if err != nil {
-		return row, fmt.Errorf("cannot read month %s of account %d: %w", m, account, err)
-	}
-	return row, nil
 }
