@@ -11,15 +11,6 @@ import (
 	"tidemark/storage/database"
 )
 
-// Lost is the error of a store that lacks acknowledged batches, or whose
-// proof file is missing. Options.AcceptLost opens it nevertheless.
-type Lost struct {
-	Dir  string
-	What string // what is missing, as a sentence
-}
-
-func (l *Lost) Error() string { return fmt.Sprintf("accounts in %s: %s", l.Dir, l.What) }
-
 // Damage is the error of a store with corrupt files.
 type Damage struct {
 	Dir   string

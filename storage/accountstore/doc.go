@@ -1,7 +1,7 @@
 // Package accountstore stores accounts, keys and usage in a Pebble database of their own,
 // so that publishing, resyncs and damaged market data cannot affect billing.
 //
-//	Open                   refuses a store that lacks acknowledged batches   open.go
+//	Open                   refuses a store that lacks acknowledged batches   open.go, loss.go
 //	Put, Clear             accounts and keys                                 store.go
 //	Flush                  usage: the months to a journal                    store.go, journal.go
 //	Load, Month, Days      reads                                             read.go
