@@ -15,6 +15,7 @@
 //
 //	listener, conn, frame, socket         connections, and what may come over them
 //	routes, request, requestid, nearest   a request read, or the route it may have meant
+//	parameters                            the question of a metered route
 //	reply, coding, errors, site, openapi  an answer written at once
 //	export, streams                       the answers that go on for long
 //	longanswers, longwriter, packer       how those are written, each on a goroutine
