@@ -72,19 +72,10 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool, hasRoom func() bool) (
 	}
 	ch.addGauges(c.cfg.Metrics)
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)
-	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
-		return nil, fmt.Errorf("cannot listen to the writer of chain %d: %w", id, err)
-	}
-	if _, err := c.nc.Subscribe(ch.wantSubject(), ch.hearWant); err != nil {
-		return nil, fmt.Errorf("cannot listen to the followers of chain %d: %w", id, err)
-	}
-	if _, err := c.nc.Subscribe(ch.pinSubject(), ch.hearPinned); err != nil {
-		return nil, fmt.Errorf("cannot listen to what nodes pin of chain %d: %w", id, err)
+	if err := ch.listen(); err != nil {
+		return nil, err
 	}
 	if mayWrite {
-		if _, err := c.nc.Subscribe(ch.yieldSubject(), ch.hearYield); err != nil {
-			return nil, fmt.Errorf("cannot listen to who leaves chain %d: %w", id, err)
-		}
 		c.work.Go(func() { ch.campaign(ch.ctx) })
 	}
 
@@ -92,6 +83,30 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool, hasRoom func() bool) (
 	defer c.mu.Unlock()
 	c.chains[id] = ch
 	return ch, nil
+}
+
+// listen has what other nodes say of the chain heard.
+func (ch *Chain) listen() error {
+	for _, s := range []struct {
+		subject string
+		hear    nats.MsgHandler
+		whom    string
+		writers bool // only nodes that may write the chain answer
+	}{
+		{ch.beatSubject(), ch.hear, "the writer of", false},
+		{ch.wantSubject(), ch.hearWant, "the followers of", false},
+		{ch.pinSubject(), ch.hearPinned, "what nodes pin of", false},
+		{ch.yieldSubject(), ch.hearYield, "who leaves", true},
+	} {
+		if s.writers && !ch.writes {
+			continue
+		}
+
+		if _, err := ch.c.nc.Subscribe(s.subject, s.hear); err != nil {
+			return fmt.Errorf("cannot listen to %s chain %d: %w", s.whom, ch.id, err)
+		}
+	}
+	return nil
 }
 
 // ErrOutdated is the error of an append to a chain that another node has continued, and of
