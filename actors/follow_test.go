@@ -353,7 +353,7 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 
 	// The next cut does not fit what b has.
 	err := b.node.command(1, func(x *chainActor) error {
-		return x.Store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode())
+		return x.Store.SetPlace(1, cluster.Place{Sequence: 1, Number: 1}.Encode())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refu
 		return chain.Forget(a.Store, a.Board, id)
 	case beginning == cluster.NoCuts && a.member.MayWrite():
 		a.Log.Warn("no node of the cluster has the chain yet: the data of this node is its beginning")
-		return a.Store.Follow(id, emptyBatch, cluster.FreshPlace().Encode())
+		return a.Store.SetPlace(id, cluster.FreshPlace().Encode())
 	}
 
 	a.member.Want(1)
@@ -116,9 +116,6 @@ func (a *chainActor) joinWithout(beginning cluster.Beginning, damaged bool, refu
 	}
 	return fmt.Errorf("this node waits for another snapshot of chain %d: %w", id, refused)
 }
-
-// emptyBatch is a batch of Pebble without records.
-var emptyBatch = make([]byte, 12)
 
 // stored is what the store has of a chain before it joins.
 type stored int

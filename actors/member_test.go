@@ -83,7 +83,7 @@ func TestJoinsWithoutSnapshot(t *testing.T) {
 		l := fleet.lone("a", dir, mayWrite)
 		defer l.end()
 		if place {
-			if err := l.Store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode()); err != nil {
+			if err := l.Store.SetPlace(1, cluster.Place{Sequence: 1, Number: 1}.Encode()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -232,7 +232,7 @@ func TestSnapshotsAreBegun(t *testing.T) {
 // cannot be stored.
 func TestSnapshotsFail(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	if err := l.Store.Follow(1, emptyBatch, []byte("short")); err != nil {
+	if err := l.Store.SetPlace(1, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
 	f := func(what string, want error) {
@@ -368,7 +368,7 @@ func TestPromotion(t *testing.T) {
 // Data whose place in the cluster cannot be read is taken from the cluster again.
 func TestUnreadablePlace(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	if err := l.Store.Follow(1, emptyBatch, []byte("short")); err != nil {
+	if err := l.Store.SetPlace(1, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := l.openMember(l.config); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {

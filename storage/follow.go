@@ -86,6 +86,12 @@ func (s *Store) Follow(chain market.ChainID, batch, place []byte) error {
 	return nil
 }
 
+// SetPlace gives what the store has of a chain a place, as the next batch of another node
+// would.
+func (s *Store) SetPlace(chain market.ChainID, place []byte) error {
+	return s.Follow(chain, make([]byte, batchHeaderLen), place)
+}
+
 // acknowledgeFollowed records the head of a followed batch as that of an own commit.
 func (s *Store) acknowledgeFollowed(w *writer) error {
 	h, ok, err := s.readHead(w.chain)
