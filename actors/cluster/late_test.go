@@ -175,7 +175,7 @@ func TestJoinsWithoutOneServer(t *testing.T) {
 	config.Monitoring[2] = monitoring.URL
 	s.Stop(2)
 
-	join := func() (c *Cluster, refused chan error) {
+	join := func() *Cluster {
 		t.Helper()
 		answer.Store("")
 		c, err := Open(t.Context(), config)
@@ -188,25 +188,22 @@ func TestJoinsWithoutOneServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		refused = make(chan error, 1)
-		c.AskLater(func(err error) { refused <- err })
-		return c, refused
+		return c
 	}
 
-	c, refused := join()
+	c := join()
 	answer.Store(`{"server_name":"s2","jetstream":{"config":{"sync_always":true}}}`)
-	c.work.Wait()
-	if len(refused) > 0 || !c.said.Load().synced["s2"] {
-		t.Errorf("a server that syncs said %+v; refused %d", c.said.Load(), len(refused))
+	c.askLater(func(err error) { t.Errorf("a server that syncs is refused: %v", err) })
+	if said := c.said.Load(); !said.synced["s2"] {
+		t.Errorf("a server that syncs said %+v", said)
 	}
 
-	c, refused = join()
+	c = join()
 	answer.Store(`{"server_name":"s2","jetstream":{"config":{}}}`)
-	c.work.Wait()
+	var refused error
+	c.askLater(func(err error) { refused = err })
 	const want = "the NATS server s2 at http"
-	if len(refused) == 0 {
-		t.Error("a server that does not sync is not refused")
-	} else if err := <-refused; !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("refused is %v; want %s", err, want)
+	if refused == nil || !strings.HasPrefix(refused.Error(), want) {
+		t.Errorf("a server that does not sync is refused with %v; want %s", refused, want)
 	}
 }
