@@ -41,7 +41,7 @@ type Snapshot struct {
 	Format   int
 	Bytes    uint64
 	Unpacked uint64
-	Made     time.Time // by the clock of the servers
+	Made     time.Time // by this node's clock
 	Node     string    // that made it
 	SHA256   string
 
@@ -172,25 +172,37 @@ func (w *chunkWriter) Write(chunk []byte) (int, error) {
 
 // Snapshots returns the snapshots of the chain, the newest first.
 func (ch *Chain) Snapshots(ctx context.Context) ([]*Snapshot, error) {
-	all, _, err := ch.c.snapshots(ctx)
-	return all[ch.id], err
+	l, err := ch.c.listSnapshots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.all[ch.id], nil
 }
 
-// snapshots returns the snapshots of every chain, each with the newest first, and how
-// many chunks every object has, by subject. Where one of another build cannot be
-// understood, chunks is nil: whose they are is not known.
-func (c *Cluster) snapshots(ctx context.Context) (
-	all map[market.ChainID][]*Snapshot, chunks map[string]uint64, err error,
-) {
-	infos, err := c.objectSubjects(ctx, infoSubjects)
-	if err != nil {
-		return nil, nil, err
-	}
-	if chunks, err = c.objectSubjects(ctx, chunkSubjects); err != nil {
-		return nil, nil, err
-	}
+// listing is what the object store has.
+type listing struct {
+	all map[market.ChainID][]*Snapshot // the newest first
+	// chunks is how many every object has, by subject. Where a snapshot of another build
+	// cannot be understood, it is nil: whose they are is not known.
+	chunks map[string]uint64
+	// at is the time of the servers, as that of every message is. The clock of this node
+	// may differ from theirs, so it does not tell how old a message is.
+	at time.Time
+}
 
-	all = make(map[market.ChainID][]*Snapshot)
+// listSnapshots lists the snapshots of every chain.
+func (c *Cluster) listSnapshots(ctx context.Context) (*listing, error) {
+	infos, _, err := c.objectSubjects(ctx, infoSubjects)
+	if err != nil {
+		return nil, err
+	}
+	chunks, at, err := c.objectSubjects(ctx, chunkSubjects)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+
+	all := make(map[market.ChainID][]*Snapshot)
 	unknown := false
 	for subject := range infos {
 		id, s, err := c.readInfo(ctx, subject)
@@ -200,8 +212,9 @@ func (c *Cluster) snapshots(ctx context.Context) (
 			c.cfg.Log.Warn("cannot understand a snapshot", "object", subject, "error", err)
 		case errors.Is(err, jetstream.ErrMsgNotFound): // it was deleted meanwhile
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		default:
+			s.Made = now.Add(s.Made.Sub(at))
 			s.whole = chunks[chunkSubjects+s.nuid] == uint64(s.chunks)
 			all[id] = append(all[id], s)
 		}
@@ -214,18 +227,20 @@ func (c *Cluster) snapshots(ctx context.Context) (
 	if unknown {
 		chunks = nil
 	}
-	return all, chunks, nil
+	return &listing{all, chunks, at}, nil
 }
 
-// objectSubjects counts the messages by subject.
-func (c *Cluster) objectSubjects(ctx context.Context, prefix string) (map[string]uint64, error) {
+// objectSubjects counts the messages by subject. at is the time of the servers.
+func (c *Cluster) objectSubjects(ctx context.Context, prefix string) (
+	counts map[string]uint64, at time.Time, err error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	info, err := c.objects.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the snapshots: %w", err)
+		return nil, at, fmt.Errorf("cannot list the snapshots: %w", err)
 	}
-	return info.State.Subjects, nil
+	return info.State.Subjects, info.TimeStamp, nil
 }
 
 func (c *Cluster) readInfo(ctx context.Context, subject string) (id market.ChainID, s *Snapshot, err error) {

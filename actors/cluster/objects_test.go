@@ -234,14 +234,16 @@ func TestOrphansGoOnceTheyAreOld(t *testing.T) {
 
 	f := func(age time.Duration, left int) {
 		t.Helper()
-		all, chunks, err := a.c.snapshots(t.Context())
-		if err != nil || len(all[1]) != 1 || !all[1][0].whole {
-			t.Fatalf("the snapshots are %v, %v", all, err)
+		l, err := a.c.listSnapshots(t.Context())
+		if err != nil || len(l.all[1]) != 1 || !l.all[1][0].whole {
+			t.Fatalf("the snapshots are %+v, %v", l, err)
 		}
-		if err := a.c.deleteOrphans(t.Context(), all, chunks, m.Time.Add(age)); err != nil {
+		l.at = m.Time.Add(age)
+		if err := a.c.deleteOrphans(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
-		if chunks, err = a.c.objectSubjects(t.Context(), chunkSubjects); err != nil || len(chunks) != left {
+		chunks, _, err := a.c.objectSubjects(t.Context(), chunkSubjects)
+		if err != nil || len(chunks) != left {
 			t.Errorf("after %s there are chunks of %d objects, %v; want %d", age, len(chunks), err, left)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"tidemark/rankings/market"
 )
 
 const (
@@ -24,14 +22,14 @@ const (
 // needs, and what was stored of snapshots whose writers died. While fewer than
 // keptSnapshots are whole, it deletes no snapshot and no cut.
 func (ch *Chain) Prune(ctx context.Context) error {
-	all, chunks, err := ch.c.snapshots(ctx)
+	l, err := ch.c.listSnapshots(ctx)
 	if err != nil {
 		return err
 	}
 
 	var kept int
 	var oldest *Snapshot
-	for _, s := range all[ch.id] {
+	for _, s := range l.all[ch.id] {
 		if kept == keptSnapshots {
 			if err := ch.c.deleteSnapshot(ctx, s); err != nil {
 				return err
@@ -53,7 +51,7 @@ func (ch *Chain) Prune(ctx context.Context) error {
 				ch.id, oldest.Place.Number, err)
 		}
 	}
-	return ch.c.deleteOrphans(ctx, all, chunks, time.Now())
+	return ch.c.deleteOrphans(ctx, l)
 }
 
 // purgeTimeout bounds the deletion of messages: of an hour of cuts it takes well below a
@@ -77,22 +75,19 @@ func (c *Cluster) purgeObjects(ctx context.Context, subject string) error {
 	return nil
 }
 
-// deleteOrphans deletes chunks whose writer died before the end. all are the objects that
-// have an end, and chunks those of all objects, by subject.
-func (c *Cluster) deleteOrphans(
-	ctx context.Context, all map[market.ChainID][]*Snapshot, chunks map[string]uint64, now time.Time,
-) error {
-	for _, list := range all {
+// deleteOrphans deletes chunks whose writer died before the end.
+func (c *Cluster) deleteOrphans(ctx context.Context, l *listing) error {
+	for _, list := range l.all {
 		for _, s := range list {
-			delete(chunks, chunkSubjects+s.nuid)
+			delete(l.chunks, chunkSubjects+s.nuid)
 		}
 	}
 
-	for subject := range chunks {
+	for subject := range l.chunks {
 		once, cancel := context.WithTimeout(ctx, askTimeout)
 		m, err := c.objects.GetLastMsgForSubject(once, subject)
 		cancel()
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && now.Sub(m.Time) < orphanAge {
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && l.at.Sub(m.Time) < orphanAge {
 			continue
 		}
 		if err == nil {

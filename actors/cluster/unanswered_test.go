@@ -20,18 +20,18 @@ func TestQuestionsWithoutConnection(t *testing.T) {
 	at := appends(t, a, []byte("one"))
 	snapshot := puts(t, a, noise(10))
 	snapshot.whole = true
-	orphan := map[string]uint64{chunkSubjects + "ORPHAN": 1}
+	orphan := &listing{chunks: map[string]uint64{chunkSubjects + "ORPHAN": 1}, at: time.Now().Add(2 * orphanAge)}
 	if _, err := a.c.js.Publish(t.Context(), chunkSubjects+"ORPHAN", nil); err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(2 * orphanAge)
 	objects := a.c.objects
 	a.c.objects = unpurged{objects}
-	if err := a.c.deleteOrphans(t.Context(), nil, orphan, later); err == nil || !strings.Contains(err.Error(), "not now") {
+	if err := a.c.deleteOrphans(t.Context(), orphan); err == nil || !strings.Contains(err.Error(), "not now") {
 		t.Errorf("chunks that cannot be deleted: %v", err)
 	}
 	a.c.objects = objects
-	if err := a.c.deleteOrphans(t.Context(), nil, map[string]uint64{chunkSubjects + "GONE": 1}, later); err != nil {
+	gone := &listing{chunks: map[string]uint64{chunkSubjects + "GONE": 1}, at: orphan.at}
+	if err := a.c.deleteOrphans(t.Context(), gone); err != nil {
 		t.Errorf("chunks that another node has deleted: %v", err)
 	}
 
@@ -58,7 +58,7 @@ func TestQuestionsWithoutConnection(t *testing.T) {
 	f("the next cut of the leader", err)
 	_, err = a.c.Agree(t.Context(), "name", "value")
 	f("what the nodes agree on", err)
-	f("chunks without an end", a.c.deleteOrphans(t.Context(), nil, orphan, later))
+	f("chunks without an end", a.c.deleteOrphans(t.Context(), orphan))
 	f("the end of the stream", a.checkEnd(t.Context(), at.Sequence))
 	if a.c.Reaches(t.Context()) {
 		t.Error("the servers are reached without a connection")
@@ -167,7 +167,7 @@ func TestSnapshotWithoutRoom(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), "cannot store snapshot 1.0.0000000000000000: ") {
 				t.Errorf("%d bytes without room for %s: %v", size, prefix, err)
 			}
-			left, err := a.c.objectSubjects(t.Context(), chunkSubjects)
+			left, _, err := a.c.objectSubjects(t.Context(), chunkSubjects)
 			if err != nil || len(left) > 0 || a.newest.Load() != nil {
 				t.Errorf("%d bytes without room for %s: left are %v, %v", size, prefix, left, err)
 			}
