@@ -96,7 +96,7 @@ func (w *Watchdog) checkAll(now time.Time) {
 			"freeBytes", disk.FreeBytes)
 	}
 
-	clock, before := w.compareClocks(now), w.Clock()
+	clock, before := w.compareClocks(now, w.clock.Time(now)), w.Clock()
 	w.state.Store(&clock)
 	if clock.Mistrusted != before.Mistrusted {
 		w.log.Warn("wall clock compared with the node's clock",
@@ -126,15 +126,13 @@ func (w *Watchdog) measureDisk(now time.Time) storage.Disk {
 }
 
 // compareClocks finds how far the wall clock is off. Comparing it with the node's
-// clock shows steps since the start. A wall clock that was already behind at the
-// start is found by a chain's head, which cannot be in the future. One that was
+// clock shows steps since the start. A wall clock that is behind, also since before
+// the start, is found by a chain's head, which cannot be in the future. One that was
 // ahead cannot be told from a chain that lags.
-func (w *Watchdog) compareClocks(now time.Time) accounts.ClockState {
-	steady := w.clock.Time(now)
-	// Round strips the monotonic reading, so that Sub compares wall clocks.
-	offset := now.Round(0).Sub(steady)
+func (w *Watchdog) compareClocks(wall, steady time.Time) accounts.ClockState {
+	offset := wall.Sub(steady) // of wall times: steady has no monotonic reading
 	for _, c := range w.board.Load().Chains {
-		ahead := time.Unix(c.Status.ChainHead.Time, 0).Sub(steady)
+		ahead := time.Unix(c.Status.ChainHead.Time, 0).Sub(wall)
 		if ahead > clockTolerance {
 			offset = min(offset, -ahead)
 		}

@@ -132,11 +132,13 @@ func TestWatchdogClock(t *testing.T) {
 	board := &rankings.Board{}
 	w, m := newTestWatchdog(t, disk, board)
 	now := time.Now()
+	step := time.Duration(0) // of the wall clock since the start
 	f := func(what string, ahead, offset time.Duration, mistrusted bool) {
 		t.Helper()
-		head := market.Head{Number: 1, Time: w.clock.Time(now).Add(ahead).Unix()}
+		steady := w.clock.Time(now)
+		head := market.Head{Number: 1, Time: steady.Add(ahead).Unix()}
 		board.SetStatus(1, rankings.ChainStatus{ChainHead: head})
-		got := w.compareClocks(now)
+		got := w.compareClocks(steady.Add(step), steady)
 		if (got.Offset-offset).Abs() > 2*time.Second || got.Mistrusted != mistrusted {
 			t.Errorf("%s: %+v; want an offset of %s, mistrusted %v", what, got, offset, mistrusted)
 		}
@@ -149,6 +151,15 @@ func TestWatchdogClock(t *testing.T) {
 	f("a head a minute ahead", time.Minute, 0, false)
 	f("a head slightly more ahead", time.Minute+time.Second, -time.Minute-time.Second, true)
 	f("a head an hour ahead", time.Hour, -time.Hour, true)
+
+	step = time.Hour
+	f("set forward", 0, time.Hour, true)
+	f("set right by the head", time.Hour, time.Hour, true)
+	f("set forward, and behind the head", 3*time.Hour, -2*time.Hour, true)
+	step = -time.Hour
+	f("set back", -time.Minute, -time.Hour, true)
+	f("set back, and behind the head", time.Hour, -2*time.Hour, true)
+	step = 0
 	m.mistrusted.Store(true)
 	f("metering mistrusts it", 0, 0, true)
 }
