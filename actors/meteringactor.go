@@ -13,6 +13,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/anthdm/hollywood/actor"
 
+	"tidemark/storage/accounts"
 	"tidemark/storage/accountstore"
 )
 
@@ -61,11 +62,23 @@ func StartMetering(m *Meter, set *metrics.Set, log *slog.Logger) (*Metering, err
 		pid:    actor.NewPID(engine.Address(), "metering/1"),
 		quit:   make(chan struct{}),
 	}
+	r.tellLaterMonth(time.Now())
 
 	engine.Spawn(func() actor.Receiver { return r }, "metering", actor.WithID("1"),
 		actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(r.recovering))
 	go r.watch(m.book.Wakes())
 	return r, nil
+}
+
+// tellLaterMonth logs that the accounts are in a later month than the clock. Nobody else
+// tells of it: when the month was charged the clock may have been wrong, and be right now.
+func (r *Metering) tellLaterMonth(now time.Time) {
+	clock, charged := accounts.MonthAt(r.meter.clock.At(now)), r.meter.book.Calendar().This
+	if clock < charged.Month {
+		r.log.Warn("units were charged to a later month than the clock's; a month never goes back, "+
+			"so no quota resets before the end of that month",
+			"month", charged.Month.String(), "clock", clock.String(), "resets", charged.Reset)
+	}
 }
 
 // Receive handles one message.

@@ -86,6 +86,39 @@ func TestMeteringLog(t *testing.T) {
 	})
 }
 
+// A node that was charged in a later month than its clock has says so when it starts.
+func TestLaterMonthIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := func(months int, says string) {
+			t.Helper()
+			fs := vfs.NewMem()
+			before := newRig(t, fs, time.Now().AddDate(0, months, 0))
+			before.spend(before.account("acme", "free"), 1, 1)
+			before.pass(testFlush)
+			if err := before.store.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			r := newRig(t, fs, time.Now())
+			var out process.Output
+			m, err := StartMetering(r.meter, metrics.NewSet(), slog.New(slog.NewTextHandler(&out, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(m.Stop(t.Context()), r.store.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String(); strings.Count(got, "\n") != min(len(says), 1) || !strings.Contains(got, says) {
+				t.Errorf("charged %d months from now, the log has %q; want %q", months, got, says)
+			}
+		}
+
+		f(-1, "")
+		f(0, "")
+		f(2, "month=2000-03 clock=2000-01 resets=2000-04-01T00:00:00.000Z")
+	})
+}
+
 // A wall clock that is off is told once, and once that it agrees again.
 func TestMistrustIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
