@@ -94,6 +94,8 @@ func TestRawAlive(t *testing.T) {
 	f("GET /v1/positions HTTP/1.1\r\n"+host+key+key+"\r\n", 401, "API key")
 	f("GET /v1/positions HTTP/1.1\r\n"+host+"kc-apikey: "+s.key+"\r\n\r\n", 200, "positions")
 	f("GET http://API.example.com/v1/chains?x=1 HTTP/1.1\r\n"+host+"\r\n", 200, "chainId")
+	f("GET http://api.example.com/docs HTTP/1.1\r\n"+host+"\r\n", 200, "<!doctype html>")
+	f("GET http://api.example.com HTTP/1.1\r\n"+host+browser+"\r\n\r\n", 200, "<!doctype html>")
 	f("GET /v1/chains HTTP/1.1\r\n"+host+"X-Request-Id: bad id\r\n\r\n", 200, "chainId")
 	f("OPTIONS * HTTP/1.1\r\n"+host+"\r\n", 204, "")
 	f("GET /v1/pools?search=https://x%26y HTTP/1.1\r\n"+host+key+"\r\n", 200, "pools")

@@ -19,7 +19,7 @@ type request struct {
 	ctx *fasthttp.RequestCtx
 	now time.Time // has a monotonic reading
 	target
-	query []byte
+	path, query []byte // as they were sent
 
 	pages.Question
 	fields   *render.Fields // of an export
@@ -73,9 +73,11 @@ func (r *request) parseTarget() *render.Error {
 		}
 	}
 
-	var path []byte
-	path, r.query, _ = bytes.Cut(uri, questionMark)
-	r.target = matchRoute(path, r.segments[:0])
+	r.path, r.query, _ = bytes.Cut(uri, questionMark)
+	if len(r.path) == 0 { // of a URL that ends with its host
+		r.path = slash
+	}
+	r.target = matchRoute(r.path, r.segments[:0])
 	r.Route = routes[r.route].meter
 	return nil
 }

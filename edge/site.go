@@ -43,8 +43,7 @@ func (s *Server) findFile(r *request) {
 		return
 	}
 
-	path, _, _ := bytes.Cut(r.ctx.Request.Header.RequestURI(), questionMark)
-	if r.file = s.site.Find(path); r.file != nil {
+	if r.file = s.site.Find(r.path); r.file != nil {
 		r.route = routeSite
 	}
 }
