@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -99,6 +100,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	c.fresh = true
 	n, err := c.receive(p)
+	if n == 0 && c.leaveTLS(err) {
+		p[0], c.refused = '?', errPlain // a byte, so that fasthttp answers: see framer.scan
+		return 1, nil
+	}
 	if n == 0 {
 		return n, err
 	}
@@ -119,6 +124,17 @@ func (c *conn) receive(p []byte) (int, error) {
 		return c.socket.Read(p)
 	}
 	return c.Conn.Read(p)
+}
+
+// leaveTLS goes on without TLS if a client did not begin with it, as the error of the first
+// read tells, so that the answer can be read. It reports whether it did.
+func (c *conn) leaveTLS(err error) bool {
+	var unknown tls.RecordHeaderError
+	if !errors.As(err, &unknown) || unknown.Conn == nil || !c.claim() {
+		return false
+	}
+	c.Conn = unknown.Conn
+	return true
 }
 
 // closedIdle is the idleSince of a connection that was closed while it was idle.

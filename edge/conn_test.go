@@ -2,14 +2,17 @@ package edge
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
 
 	"tidemark/edge/gate"
@@ -209,5 +212,38 @@ func TestDeadlinesAreSetRarely(t *testing.T) {
 	must(c.SetDeadline(from.Add(2 * time.Hour)))
 	if n, err := c.Write([]byte{1}); n != 0 || err != net.ErrClosed {
 		t.Errorf("%d bytes are written without a deadline, %v", n, err)
+	}
+}
+
+// TestWithoutTLS checks that a client which does not speak TLS to a server that does is told
+// so, also when more of its request comes than is read.
+func TestWithoutTLS(t *testing.T) {
+	https := httptest.NewTLSServer(nil) // has a certificate
+	defer https.Close()
+	s := serve(t, nil)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	s.addr = tcp.Addr().String()
+	secure := newListener(tls.NewListener(tcp, https.TLS), DefaultConnections(), metrics.NewSet())
+	go func() { _ = s.server.http.Serve(secure) }() // until the server is shut down
+
+	for _, request := range []string{
+		"GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v1/chains HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 8<<10) + "\r\n\r\n",
+		"SSH-2.0-client\r\n",
+	} {
+		a, closed := s.sendRaw(request)
+		if a.code != 400 || !closed || !strings.Contains(a.body, "takes https only") {
+			t.Errorf("%.40q: got %d closed=%v %s; want a 400", request, a.code, closed, a.body)
+		}
+	}
+
+	c, err := tls.Dial("tcp", s.addr, &tls.Config{InsecureSkipVerify: true})
+	must(err)
+	defer c.Close()
+	_, err = io.WriteString(c, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	must(err)
+	if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 200 {
+		t.Errorf("with TLS: got %v, %v", res, err)
 	}
 }

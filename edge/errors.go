@@ -17,6 +17,8 @@ import (
 var (
 	errVersion = refusal(fasthttp.StatusHTTPVersionNotSupported,
 		"unsupported HTTP version; supported are HTTP/1.1 and HTTP/1.0")
+	errPlain = refusal(fasthttp.StatusBadRequest,
+		"the request came without TLS; this address takes https only")
 	errBareLF = refusal(fasthttp.StatusBadRequest,
 		"a line of the request head does not end in CRLF")
 	errBlankLines = refusal(fasthttp.StatusBadRequest,
