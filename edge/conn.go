@@ -8,9 +8,11 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 
 	"tidemark/edge/pages"
 	"tidemark/edge/render"
@@ -262,14 +264,34 @@ func (c *conn) Close() error {
 		return nil
 	}
 
-	if c.lingers.Load() {
+	if c.lingers.Load() || c.hasUnread() {
 		c.linger()
 	}
 	return c.Conn.Close()
 }
 
+// hasUnread reports whether bytes have come that were not read, as those of requests that were
+// sent behind the last one that is answered.
+func (c *conn) hasUnread() bool {
+	socket, ok := socketOf(c.Conn).(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+
+	var next [1]byte
+	n := 0
+	err = raw.Control(func(fd uintptr) {
+		n, _, _ = unix.Recvfrom(int(fd), next[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	return err == nil && n > 0
+}
+
 // linger ends the sending and drops what still comes. A connection that is closed with
-// unread bytes is reset, and a client that is still sending may lose the answer.
+// unread bytes is reset, and a client that is still sending or reads slowly may lose the answer.
 func (c *conn) linger() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {

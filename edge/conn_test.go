@@ -247,3 +247,29 @@ func TestWithoutTLS(t *testing.T) {
 		t.Errorf("with TLS: got %v, %v", res, err)
 	}
 }
+
+// TestUnreadRequests checks that the last answer of a connection arrives whole although its
+// client has sent more requests than were read, and reads slowly.
+func TestUnreadRequests(t *testing.T) {
+	s := serve(t, nil)
+	key := gate.HeaderKey + ": " + s.key + "\r\n"
+	behind := strings.Repeat("GET /v1/plans HTTP/1.1\r\nHost: x\r\n\r\n", 4*maxHead/40)
+	f := func(request, want string) {
+		t.Helper()
+		c := s.dial("", 10*time.Second)
+		defer c.Close()
+		must(c.(*net.TCPConn).SetReadBuffer(64 << 10))
+		_, err := io.WriteString(c, request+" HTTP/1.1\r\nHost: x\r\n"+key+"Connection: close\r\n\r\n"+behind)
+		must(err)
+
+		time.Sleep(300 * time.Millisecond) // the answer is sent, and waits in the kernel
+		all, err := io.ReadAll(c)
+		if err != nil || !strings.Contains(string(all[max(0, len(all)-200):]), want) {
+			t.Errorf("%s: got %d bytes, which end with %.40q, %v; want %q",
+				request, len(all), all[max(0, len(all)-40):], err, want)
+		}
+	}
+
+	f("GET /v1/positions?limit=100", `"hasMore":true}}`)
+	f("GET /v1/positions/export?fields=rank,positionId,owner,poolId", "X-Units-Charged")
+}

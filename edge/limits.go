@@ -42,7 +42,8 @@ const (
 	// would read the clock once more.
 	writeTimeout = 60 * time.Second
 	// lingerTime and lingerBytes bound what is dropped of a request that was refused before
-	// its end: enough for a head or a body of the sizes that clients send by mistake.
+	// its end, and of requests behind the last one that is answered: enough for a head or a
+	// body of the sizes that clients send by mistake.
 	lingerTime  = time.Second
 	lingerBytes = 1 << 20
 	// idleTimeout is longer than the keep-alive of common proxies, so that
