@@ -133,7 +133,7 @@ func errUnasked(dir string, err error) error {
 		return fmt.Errorf("cannot reach a node on %s: permission denied; "+
 			"run this as the user that the node runs as", dir)
 	case errors.As(err, &unreachable) && unreachable.Op == "dial", errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("cannot reach a node on %s; start it with tidemark serve --data %s", dir, dir)
+		return fmt.Errorf("cannot reach a node on %s; start it with tidemark serve --data %s", dir, shellWord(dir))
 	default:
 		return fmt.Errorf("cannot ask the node on %s: %w", dir, err)
 	}

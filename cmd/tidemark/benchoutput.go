@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -75,9 +74,6 @@ func checkDirectory(dir string) error {
 	return unix.Access(dir, unix.W_OK|unix.X_OK)
 }
 
-// plainWord is what no shell reads as anything but itself.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
 // ownCommand is a command line as a shell takes it, with KEY instead of the key.
 func ownCommand(args []string) string {
 	var words []string
@@ -88,11 +84,7 @@ func ownCommand(args []string) string {
 		case strings.HasPrefix(arg, "--key="):
 			arg = "--key=KEY"
 		}
-
-		if !plainWord.MatchString(arg) {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		words = append(words, arg)
+		words = append(words, shellWord(arg))
 	}
 	return strings.Join(words, " ")
 }

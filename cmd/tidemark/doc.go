@@ -18,7 +18,7 @@
 //	feeds, archives                  where each chain's events come from
 //	joincluster, latestart, sharing, what a node shares with the others of its cluster
 //	sharedaccounts, sharedwalks
-//	firstkey, welcome, ready         what a user is shown, and when requests may come
+//	firstkey, welcome, shell, ready  what a user is shown, and when requests may come
 //	logging                          log lines with progress below them
 //	completion                       commands and flags completed by the shell
 //

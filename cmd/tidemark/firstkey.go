@@ -21,7 +21,7 @@ func (n *node) makeFirstAccount() error {
 		return fmt.Errorf("cannot serve on %s: %s, the key that was printed at the first start, is "+
 			"active and has no limits; start with --listen 127.0.0.1:8080, end it with "+
 			"`tidemark keys revoke %s --data %s`, issue another with `tidemark keys issue`, "+
-			"and start again", n.apiListener.Addr(), id, id, n.Data)
+			"and start again", n.apiListener.Addr(), id, id, shellWord(n.Data))
 	}
 
 	created, err := n.registry.CreateDemo()
@@ -36,7 +36,7 @@ func (n *node) makeFirstAccount() error {
 func curlOf(address, key string) string {
 	socket := ""
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		address, socket = "http://localhost", fmt.Sprintf("--unix-socket %q ", path)
+		address, socket = "http://localhost", "--unix-socket "+shellWord(path)+" "
 	}
 	return fmt.Sprintf(`curl %s-H "KC-APIKey: %s" "%s/v1/positions?limit=1"`, socket, key, address)
 }
@@ -64,16 +64,4 @@ func (n *node) keyAdvice() string {
 		command += " --data " + shellWord(n.Data)
 	}
 	return fmt.Sprintf("\nTo get an API key: %s\n\n", command)
-}
-
-// shellWord is a text as a shell takes it for one word, so that a command can be pasted.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-+:@%,=", r)
-	}
-	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -73,7 +73,7 @@ func TestCurlOf(t *testing.T) {
 	}
 	f("https://a.example:8443", `curl -H "KC-APIKey: tm" "https://a.example:8443/v1/positions?limit=1"`)
 	f("unix:/run/a b.sock",
-		`curl --unix-socket "/run/a b.sock" -H "KC-APIKey: tm" "http://localhost/v1/positions?limit=1"`)
+		`curl --unix-socket '/run/a b.sock' -H "KC-APIKey: tm" "http://localhost/v1/positions?limit=1"`)
 }
 
 // A name that a server would leave out of a path is refused before it is asked.

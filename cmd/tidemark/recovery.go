@@ -41,10 +41,10 @@ func restoreAdvice(data string) string {
 	dir, at := lastBackup(data)
 	if dir == "" {
 		return fmt.Sprintf("restore a backup (none is known): move %s away, then "+
-			"`tidemark restore BACKUP --data %s`", data, data)
+			"`tidemark restore BACKUP --data %s`", data, shellWord(data))
 	}
 	return fmt.Sprintf("restore the backup of %s: move %s away, then `tidemark restore %s --data %s`",
-		at, data, dir, data)
+		at, data, shellWord(dir), shellWord(data))
 }
 
 // adviseMarket adds the way out to an error of a market store that is damaged as a

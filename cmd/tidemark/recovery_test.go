@@ -82,7 +82,8 @@ func TestRestoreAdvice(t *testing.T) {
 	if dir != saved || len(at) != len("2026-01-02T15:00:00Z") || !strings.HasSuffix(at, "Z") {
 		t.Errorf("the last backup is %q of %q", dir, at)
 	}
-	want := "restore the backup of " + at + ": move " + data + " away, then `tidemark restore " + saved + " --data " + data + "`"
+	want := "restore the backup of " + at + ": move " + data + " away, then `tidemark restore '" + saved + "' --data " +
+		data + "`"
 	if got := restoreAdvice(data); got != want {
 		t.Errorf("with a backup: %s; want %s", got, want)
 	}

@@ -230,16 +230,3 @@ func TestWelcome(t *testing.T) {
 		}
 	})
 }
-
-// The command that is printed can be pasted, whatever the data directory is called.
-func TestShellWord(t *testing.T) {
-	f := func(text, want string) {
-		t.Helper()
-		if got := shellWord(text); got != want {
-			t.Errorf("%q is %s; want %s", text, got, want)
-		}
-	}
-	f("/srv/tidemark-1/data", "/srv/tidemark-1/data")
-	f("my data", "'my data'")
-	f("$HOME/it's", `'$HOME/it'\''s'`)
-}
