@@ -19,7 +19,7 @@
 //	joincluster, latestart, sharing, what a node shares with the others of its cluster
 //	sharedaccounts, sharedwalks
 //	firstkey, welcome, shell, ready  what a user is shown, and when requests may come
-//	logging                          log lines with progress below them
+//	logging, repeats, screen         log lines, those that repeat, and progress below them
 //	completion                       commands and flags completed by the shell
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
