@@ -14,7 +14,8 @@
 //	identity                         what data depends on, and may not change under it
 //	private, recovery                who may read data, and the way out when it is damaged
 //	node                             the parts of a node and how they are wired
-//	listen, ops, systemd             listeners, the operators' server, the service manager
+//	listen, certificate, ops,        listeners, TLS on them, the operators' server, and the
+//	systemd                          service manager
 //	feeds, archives                  where each chain's events come from
 //	joincluster, latestart, sharing, what a node shares with the others of its cluster
 //	sharedaccounts, sharedwalks
