@@ -25,7 +25,7 @@
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
 // usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data
-// are check, restore (in backup) and archive import (in archivecmd). rebuild does both: a
+// are check, restore and archive import (in archivecmd). rebuild does both: a
 // running node rebuilds the chain itself. archive export reads the files of the archive,
 // whether the node runs or not. checkurl compares the answers of a node with each other.
 // bench, benchrun, benchoutput and benchcluster measure (bench).

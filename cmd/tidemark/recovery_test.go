@@ -44,26 +44,6 @@ func TestBackupWithoutNote(t *testing.T) {
 	}
 }
 
-// A backup is not restored into itself: the copy would be copied too, without end.
-func TestRestoreWithinBackup(t *testing.T) {
-	saved, elsewhere := t.TempDir(), t.TempDir()
-	below, link := filepath.Join(saved, "below"), filepath.Join(elsewhere, "link")
-	if err := errors.Join(os.Mkdir(below, 0o700), os.Symlink(below, link)); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, data := range []string{below, filepath.Join(below, "data"), link, filepath.Join(link, "new", "data")} {
-		c := RestoreCmd{Dir: saved, Data: data}
-		if err := c.checkTarget(); err == nil || !strings.Contains(err.Error(), "is within the checkpoint") {
-			t.Errorf("a restore into %s: %v", data, err)
-		}
-	}
-	c := RestoreCmd{Dir: saved, Data: filepath.Join(elsewhere, "data")}
-	if err := c.checkTarget(); err != nil {
-		t.Errorf("a restore beside the backup: %v", err)
-	}
-}
-
 // Who has to restore a backup reads which one there is, and only one that is still there.
 func TestRestoreAdvice(t *testing.T) {
 	data, saved := t.TempDir(), filepath.Join(t.TempDir(), "saved in a place")
