@@ -238,8 +238,36 @@ func (n *node) startChains(context.Context) error {
 	return nil
 }
 
+// startServers starts to answer. The administration comes last: who asks it finds all of the node.
 func (n *node) startServers(context.Context) error {
-	var err error
+	if err := n.makeAPI(); err != nil {
+		return err
+	}
+	apiListener := n.apiListener
+	if n.TLS.Cert != "" {
+		var err error
+		if n.certificate, err = readCertificate(n.TLS, n.log); err != nil {
+			return err
+		}
+		apiListener = n.certificate.listener(apiListener)
+		n.background("certificate", n.certificate.watch)
+	}
+
+	n.prepareReadiness()
+	ops := opsServer(n.set, n.ready.check, n.log)
+	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
+	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
+	if err := n.startAdministration(); err != nil {
+		return err
+	}
+
+	n.background("service manager", n.notifyManager)
+	n.background("welcome", n.welcomeUser)
+	return nil
+}
+
+// makeAPI makes the server of the API, which knows the plans and the walks of other nodes.
+func (n *node) makeAPI() (err error) {
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listedChains(), Limits: n.Limits.Limits,
@@ -254,28 +282,26 @@ func (n *node) startServers(context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if err := n.hearWalks(); err != nil {
 		return err
 	}
-	apiListener := n.apiListener
-	if n.TLS.Cert != "" {
-		if n.certificate, err = readCertificate(n.TLS, n.log); err != nil {
-			return err
-		}
-		apiListener = n.certificate.listener(apiListener)
-		n.background("certificate", n.certificate.watch)
-	}
 	n.showPlans()
+	return nil
+}
+
+// prepareReadiness gives the check of readiness the parts that it asks.
+func (n *node) prepareReadiness() {
 	n.ready.board, n.ready.bursts = &n.board, n.bursts
 	n.ready.health, n.ready.disk = n.api.ChainHealth, n.watchdog.Disk
 	n.ready.tell = sync.OnceFunc(n.tellStart)
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}
+}
 
-	ops := opsServer(n.set, n.ready.check, n.log)
-	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
-	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
+// startAdministration opens the socket for the administering commands.
+func (n *node) startAdministration() error {
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books, n.log},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
@@ -285,8 +311,6 @@ func (n *node) startServers(context.Context) error {
 		return err
 	}
 	n.addPart("administration", administration.Stop)
-	n.background("service manager", n.notifyManager)
-	n.background("welcome", n.welcomeUser)
 	return nil
 }
 
