@@ -25,8 +25,9 @@
 //
 // Commands that ask a running node go through admin, over its socket: accounts, keys,
 // usage, chains, clustercmd, backup, verify and ready. Commands on a stopped node's data
-// are check, restore and archive import (in archivecmd). rebuild does both: a
-// running node rebuilds the chain itself. archive export reads the files of the archive,
-// whether the node runs or not. checkurl compares the answers of a node with each other.
-// bench, benchrun, benchoutput and benchcluster measure (bench).
+// are check, restore and archiveimport, which compares what it imports with the chain's
+// nodes (headercheck). rebuild does both: a running node rebuilds the chain itself.
+// archivecmd exports the files of the archive, whether the node runs or not. checkurl
+// compares the answers of a node with each other. bench, benchrun, benchoutput and
+// benchcluster measure (bench).
 package main
