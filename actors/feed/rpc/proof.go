@@ -251,14 +251,38 @@ var errInDoubt = &endpoint.Error{
 	Text: "the block may hold events that no node shows; waiting for its receipts",
 }
 
-// readLogs reads the logs of a block whose receipts no source has. It asks every
-// source, and without topics, so that other logs of our contracts explain bits of the
-// bloom filter too. An empty answer is not believed from any source.
+// readLogs reads the logs of a block whose receipts no source has. They are taken if they
+// explain the block's bloom filter, and are proven when all sources have agreed often enough.
 func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
+	found, agreed, err := f.askAllForLogs(ctx, h)
+	if err != nil {
+		return err
+	}
+	if !f.blooms.explained(h.Bloom, found) {
+		return fmt.Errorf("block %d: %w", *h.Number, errInDoubt)
+	}
+	events, err := f.assembleBlock(h, f.ourLogs(found), false)
+	if err != nil {
+		return err
+	}
+
+	if f.proofs.agreed == nil {
+		f.proofs.agreed = make(map[word]int)
+	}
+	if agreed {
+		f.proofs.agreed[h.Hash]++
+	}
+	f.proofs.put(h, provenBlock{events: events, proven: f.proofs.agreed[h.Hash] >= agreements})
+	return nil
+}
+
+// askAllForLogs asks every source for the logs of a block, without topics, so that other logs
+// of our contracts explain bits of the bloom filter too. It returns those of the longest
+// answer, since any may be short, and whether all answers are as long.
+func (f *Feed) askAllForLogs(ctx context.Context, h *wireHeader) (found []wireLog, agreed bool, err error) {
 	filter := map[string]any{
 		"address": f.contractAddresses(), "blockHash": market.Hash(h.Hash).String(),
 	}
-	var found []wireLog
 	asked, alike := 0, 0
 	var failed joined
 	for _, s := range f.sourcesFor(Live) {
@@ -267,7 +291,7 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 			return s.Call(ctx, &logs, "eth_getLogs", filter)
 		})
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, false, ctx.Err()
 		}
 		if err == nil && logs == nil {
 			err = absentError("logs of the block")
@@ -276,6 +300,7 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 			continue
 		}
+
 		asked++
 		switch {
 		case len(*logs) > len(found):
@@ -284,23 +309,9 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 			alike++
 		}
 	}
-	if asked == 0 {
-		return fmt.Errorf("block %d may hold events: %w", *h.Number, failed)
-	}
-	if !f.blooms.explained(h.Bloom, found) {
-		return fmt.Errorf("block %d: %w", *h.Number, errInDoubt)
-	}
 
-	events, err := f.assembleBlock(h, f.ourLogs(found), false)
-	if err != nil {
-		return err
+	if asked == 0 {
+		return nil, false, fmt.Errorf("block %d may hold events: %w", *h.Number, failed)
 	}
-	if f.proofs.agreed == nil {
-		f.proofs.agreed = make(map[word]int)
-	}
-	if alike == asked {
-		f.proofs.agreed[h.Hash]++
-	}
-	f.proofs.put(h, provenBlock{events: events, proven: f.proofs.agreed[h.Hash] >= agreements})
-	return nil
+	return found, alike == asked, nil
 }
