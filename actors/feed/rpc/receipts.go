@@ -24,15 +24,7 @@ const (
 func (f *Feed) fetchReceipts(
 	ctx context.Context, blocks []rawBlock, need uint64, absent *int, history bool,
 ) error {
-	var in []*rawBlock // by transaction
-	var txs []*market.Tx
-	for i := range blocks {
-		for k, needs := range blocks[i].needsGas {
-			if tx := &blocks[i].Txs[k]; needs && !tx.GasKnown {
-				in, txs = append(in, &blocks[i]), append(txs, tx)
-			}
-		}
-	}
+	in, txs := withoutGas(blocks)
 	if len(txs) == 0 {
 		return nil
 	}
@@ -47,21 +39,10 @@ func (f *Feed) fetchReceipts(
 		}
 		return nil
 	}
-	if ctx.Err() != nil || !allErrors(err, isAbsent) {
+	if ctx.Err() != nil || !allErrors(err, isAbsent) || !f.losesPatience(absent, history) {
 		return err
 	}
 
-	allowed := patience
-	if history && f.pruned.Load() {
-		allowed = prunedPatience
-	}
-	if *absent++; *absent <= allowed {
-		return err
-	}
-	*absent = 0
-	if history {
-		f.pruned.Store(true)
-	}
 	for _, tx := range txs {
 		if !tx.GasKnown {
 			f.m.noReceipts.Inc()
@@ -72,6 +53,37 @@ func (f *Feed) fetchReceipts(
 	return nil
 }
 
+// withoutGas returns the transactions whose gas is needed and not known yet, and the block of
+// each.
+func withoutGas(blocks []rawBlock) (in []*rawBlock, txs []*market.Tx) {
+	for i := range blocks {
+		for k, needs := range blocks[i].needsGas {
+			if tx := &blocks[i].Txs[k]; needs && !tx.GasKnown {
+				in, txs = append(in, &blocks[i]), append(txs, tx)
+			}
+		}
+	}
+	return in, txs
+}
+
+// losesPatience counts that no source had the receipts of a span, and reports whether their
+// gas is to stay unknown.
+func (f *Feed) losesPatience(absent *int, history bool) bool {
+	allowed := patience
+	if history && f.pruned.Load() {
+		allowed = prunedPatience
+	}
+	if *absent++; *absent <= allowed {
+		return false
+	}
+
+	*absent = 0
+	if history {
+		f.pruned.Store(true)
+	}
+	return true
+}
+
 // fetchGas fills the transactions' gas from one source, those that it does not
 // find by hash from the receipts of their blocks: nodes index hashes of the
 // last year only and keep receipts for longer. What is found is kept when the
@@ -79,35 +91,11 @@ func (f *Feed) fetchReceipts(
 func (f *Feed) fetchGas(
 	ctx context.Context, s *source, blocks []*rawBlock, txs []*market.Tx,
 ) error {
-	got := make([]gasReader, len(txs))
-	var calls []endpoint.Call
-	for i, tx := range txs {
-		if tx.GasKnown {
-			continue
-		}
-		calls = append(calls, endpoint.Call{
-			Method: "eth_getTransactionReceipt", Args: []any{tx.Hash.String()}, Result: &got[i],
-		})
+	unpriced, err := fetchGasByHash(ctx, s, blocks, txs)
+	if err != nil {
+		return err
 	}
-	asked := s.AskAtOnce(ctx, calls)
 
-	unpriced := make([]bool, len(txs))
-	for i, tx := range txs {
-		if !got[i].found {
-			continue
-		}
-		if got[i].wrong != nil {
-			return got[i].wrong
-		}
-		if err := got[i].check(tx, blocks[i].hash); err != nil {
-			return err
-		}
-		got[i].fill(tx)
-		unpriced[i] = !tx.GasKnown
-	}
-	if asked != nil {
-		return asked
-	}
 	for i, tx := range txs {
 		if tx.GasKnown || unpriced[i] {
 			continue
@@ -120,6 +108,40 @@ func (f *Feed) fetchGas(
 		}
 	}
 	return nil
+}
+
+// fetchGasByHash fills the gas of the transactions whose receipts a source finds by hash. It
+// reports which receipts name no price.
+func fetchGasByHash(
+	ctx context.Context, s *source, blocks []*rawBlock, txs []*market.Tx,
+) (unpriced []bool, err error) {
+	got := make([]gasReader, len(txs))
+	var calls []endpoint.Call
+	for i, tx := range txs {
+		if tx.GasKnown {
+			continue
+		}
+		calls = append(calls, endpoint.Call{
+			Method: "eth_getTransactionReceipt", Args: []any{tx.Hash.String()}, Result: &got[i],
+		})
+	}
+	asked := s.AskAtOnce(ctx, calls)
+
+	unpriced = make([]bool, len(txs))
+	for i, tx := range txs {
+		if !got[i].found {
+			continue
+		}
+		if got[i].wrong != nil {
+			return nil, got[i].wrong
+		}
+		if err := got[i].check(tx, blocks[i].hash); err != nil {
+			return nil, err
+		}
+		got[i].fill(tx)
+		unpriced[i] = !tx.GasKnown
+	}
+	return unpriced, asked
 }
 
 func fetchBlockGas(ctx context.Context, s *source, b *rawBlock) error {
