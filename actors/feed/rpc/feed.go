@@ -262,33 +262,31 @@ func (f *Feed) nextPoll(started time.Time, step *feed.Step) time.Time {
 	return started.Add(f.cfg.Poll)
 }
 
+// nextStep returns what follows the cursor, by the headers that a subscription shows, or by a
+// poll of the head. The head is polled now and then beside a subscription too.
 func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
-	anchors := c.Anchors
+	at := c.Anchors[0]
 	if f.followsShown(c) && f.cfg.Clock.Now().Sub(f.polled) < shownPollEvery {
 		step := feed.Step{Finalized: f.outOfReach()}
-		if on := f.readAgain(ctx, anchors); on > 0 {
-			return f.revertTo(step, anchors[on]), nil
+		if on := f.readAgain(ctx, c.Anchors); on > 0 {
+			return f.revertTo(step, c.Anchors[on]), nil
 		}
-		return f.followShown(ctx, step, anchors[0])
+		return f.followShown(ctx, step, at)
 	}
-	head, err := f.headFor(ctx, anchors[0])
+
+	head, err := f.headFor(ctx, at)
 	if err != nil {
 		return feed.Step{}, err
 	}
 	step := feed.Step{Head: head.head(), Finalized: f.outOfReach()}
-	on := 0
-	if c.Refused > 0 || !f.isAhead(head, anchors[0]) {
-		if on, err = f.findAnchor(ctx, head, anchors); err != nil || on == notKnownYet {
-			return step, err
-		}
+	on, err := f.anchorToFollow(ctx, head, c)
+	switch {
+	case err != nil || on == notKnownYet:
+		return step, err
+	case on > 0:
+		return f.revertTo(step, c.Anchors[on]), nil
 	}
-	if on == 0 {
-		on = f.readAgain(ctx, anchors)
-	}
-	at := anchors[on]
-	if on > 0 {
-		return f.revertTo(step, at), nil
-	}
+
 	f.rereadTokens(ctx, c.MissingTokens, at.Number)
 	if f.polled = f.cfg.Clock.Now(); f.shown.contradicts(head) {
 		f.shown.clear()
@@ -296,6 +294,25 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 	if f.followsShown(c) {
 		return f.followShown(ctx, step, at)
 	}
+	return f.followPolled(ctx, step, head, c)
+}
+
+// anchorToFollow returns the place of the anchor that the next span follows: 0, the newest,
+// unless the chain left it or a span after another one lacked events.
+func (f *Feed) anchorToFollow(ctx context.Context, head *observedHead, c *feed.Cursor) (on int, err error) {
+	if c.Refused > 0 || !f.isAhead(head, c.Anchors[0]) {
+		if on, err = f.findAnchor(ctx, head, c.Anchors); err != nil || on != 0 {
+			return on, err
+		}
+	}
+	return f.readAgain(ctx, c.Anchors), nil
+}
+
+// followPolled reads what follows the newest anchor up to a head that was polled.
+func (f *Feed) followPolled(
+	ctx context.Context, step feed.Step, head *observedHead, c *feed.Cursor,
+) (feed.Step, error) {
+	at := c.Anchors[0]
 
 	switch from := at.Number + 1; {
 	case head.Hash == word(at.Hash):

@@ -27,14 +27,7 @@ func (f *Feed) pollBlocks(
 	to := min(lastWanted(c, from), uint64(*head.Number), from+f.pollSize-1)
 	f.pollSize = max(f.pollSize/2, leastWalk) // until this poll succeeded
 
-	var walk *headerWalk
-	err := f.trySources(ctx, Live, to, func(s *source) (err error) {
-		walk, err = f.walkHeaders(ctx, s, from, to, at, head)
-		return err
-	})
-	if len(f.sources) > 1 && allErrors(err, isPassing) {
-		f.noteFailure(head.source, err) // nobody can follow its head: it may be on another fork
-	}
+	walk, err := f.followHead(ctx, head, at, to)
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
@@ -69,6 +62,21 @@ func (f *Feed) pollBlocks(
 	f.pollSize = min(4*f.pollSize, maxWalk)
 	step.Span, step.Proven = span, proven
 	return step, nil
+}
+
+// followHead reads the headers of the blocks after at, up to a block, from the first source
+// that can follow a head.
+func (f *Feed) followHead(
+	ctx context.Context, head *observedHead, at market.Head, to uint64,
+) (walk *headerWalk, err error) {
+	err = f.trySources(ctx, Live, to, func(s *source) (err error) {
+		walk, err = f.walkHeaders(ctx, s, at.Number+1, to, at, head)
+		return err
+	})
+	if len(f.sources) > 1 && allErrors(err, isPassing) {
+		f.noteFailure(head.source, err) // nobody can follow its head: it may be on another fork
+	}
+	return walk, err
 }
 
 // isRefused reports whether the ledger refused a span that reaches a block.
