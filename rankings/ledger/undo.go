@@ -7,10 +7,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keptBlocks is how many blocks below the head a reorg can be followed, even if
-// the chain has finalized them.
-const keptBlocks = 256
-
 // keepUndo keeps the undo of a span that was applied. A final span has none, so
 // older ones cannot be reached and are dropped.
 func (l *Ledger) keepUndo(s *market.Span) {
@@ -93,7 +89,7 @@ func (l *Ledger) Revert() error {
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
 	for i, u := range l.undos {
-		if u.To > finalized || u.To+keptBlocks > l.st.Head.Number {
+		if u.To > finalized || u.To+market.UndoBlocks > l.st.Head.Number {
 			break
 		}
 		// A span that was cut at an hour has a known hash only at its end. The oldest

@@ -26,6 +26,10 @@ type Span struct {
 	Strict bool
 }
 
+// UndoBlocks is how many blocks below a chain's head a reorg is followed, even if the chain
+// has finalized them. The ledger keeps the undo of these, and no feed calls them final.
+const UndoBlocks = 256
+
 // Head returns the last block of the span.
 func (s *Span) Head() Head { return Head{Number: s.To, Hash: s.Hash, Time: s.Time} }
 

@@ -11,10 +11,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-// undoDepth is how many blocks under the end of an archive the ledger can take back,
-// even if the chain has finalized them.
-const undoDepth = 256
-
 const (
 	// repairEvery is the pause after a part of a hole was fetched, since the head comes
 	// first, and repairAgain the one after that failed.
@@ -168,7 +164,7 @@ func (f *Feed) replayed(span *market.Span) feed.Step {
 	if f.head.Number > step.Head.Number {
 		step.Head = f.head
 	}
-	span.Final = span.Final || span.To <= st.finalized && span.To+undoDepth <= st.head.Number
+	span.Final = span.Final || span.To <= st.finalized && span.To+market.UndoBlocks <= st.head.Number
 	return step
 }
 

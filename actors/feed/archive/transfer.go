@@ -10,16 +10,13 @@ import (
 	"tidemark/rankings/market"
 )
 
-// unsettled is how many blocks under the end of an archive are not exported: a
-// reorganisation may still take them back. It is more than the ledger can.
-const unsettled = undoDepth
-
-// Export writes the archive's blocks up to the settled ones to a file, which must not
-// exist. An archive with holes cannot be exported: error says what is missing.
+// Export writes the archive's blocks up to the settled ones, which no reorganisation can take
+// back, to a file, which must not exist. An archive with holes cannot be exported: the error
+// says what is missing.
 func (a *Archive) Export(ctx context.Context, path string) (Status, error) {
 	st := a.Status()
 	var err error
-	switch until := min(st.Finalized, st.Head.Number-min(unsettled, st.Head.Number)); {
+	switch until := min(st.Finalized, st.Head.Number-min(market.UndoBlocks, st.Head.Number)); {
 	case st.Head.Number == 0:
 		err = errors.New("it is empty")
 	case len(st.Holes) > 0:

@@ -105,8 +105,8 @@ func TestImportIsSettled(t *testing.T) {
 		t.Errorf("block %d is finalized; want %d", got.Finalized, st.Finalized)
 	}
 	again, err := a.Export(t.Context(), filepath.Join(t.TempDir(), "again"))
-	if err != nil || again.Head.Number != st.Head.Number-undoDepth {
-		t.Errorf("exported %+v, %v; want the blocks up to %d", again, err, st.Head.Number-undoDepth)
+	if err != nil || again.Head.Number != st.Head.Number-market.UndoBlocks {
+		t.Errorf("exported %+v, %v; want the blocks up to %d", again, err, st.Head.Number-market.UndoBlocks)
 	}
 }
 

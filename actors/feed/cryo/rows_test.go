@@ -384,7 +384,7 @@ func TestSpansOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range spans {
-		if !s.Strict || s.Final != (s.To <= 399-undoDepth) || s.To != 199+100*uint64(i) || s.Time != 1_700_000_000+int64(s.To) {
+		if !s.Strict || s.Final != (s.To <= 399-market.UndoBlocks) || s.To != 199+100*uint64(i) || s.Time != 1_700_000_000+int64(s.To) {
 			t.Errorf("span %d: %+v", i, s)
 		}
 	}
@@ -396,7 +396,7 @@ func TestSpansOfFiles(t *testing.T) {
 	for _, c := range []struct {
 		until uint64
 		final bool
-	}{{399 - undoDepth, true}, {399 - undoDepth + 1, false}} {
+	}{{399 - market.UndoBlocks, true}, {399 - market.UndoBlocks + 1, false}} {
 		s.end = market.Head{Number: c.until - 1}
 		if err := s.giveSpan(nil, c.until, take); err != nil || last.Final != c.final {
 			t.Errorf("a span to block %d is final %t, %v; want %t", c.until, last.Final, err, c.final)

@@ -28,8 +28,6 @@ type Config struct {
 const (
 	// spanEvents is about how many events a span gets: a file may have millions.
 	spanEvents = 5000
-	// undoDepth is how many blocks under the end a reorganisation may still take back.
-	undoDepth = 256
 	// namedMissing is how many missing things of a kind are named one by one.
 	namedMissing = 8
 )
@@ -270,7 +268,7 @@ func (s *Source) giveSpan(list []rawLog, to uint64, do func(*market.Span) error)
 	h := s.headers.byNumber[to]
 	span := market.Span{
 		From: s.end.Number + 1, To: to, Parent: s.end.Hash, Hash: h.hash, Time: h.time,
-		Strict: true, Final: to+undoDepth <= s.last,
+		Strict: true, Final: to+market.UndoBlocks <= s.last,
 	}
 	before := s.end // the last block whose time is known
 	for i := range list {

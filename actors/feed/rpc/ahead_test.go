@@ -234,7 +234,7 @@ func TestOneRangeFails(t *testing.T) {
 		}
 		for b, k := range times {
 			want := 1
-			if b+undoDepth > 2999-50 { // ranges that may be replaced are read twice
+			if b+market.UndoBlocks > 2999-50 { // ranges that may be replaced are read twice
 				want = 2
 			}
 			if k > want && (b < bad || b >= bad+50) {

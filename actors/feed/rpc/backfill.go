@@ -50,7 +50,7 @@ func (f *Feed) backfillRange(
 	}
 	f.ahead.giveOut(p)
 	recent := p.isRecent()
-	span.Parent, span.Final = at.Hash, read.to+undoDepth <= uint64(*head.Number) && !recent
+	span.Parent, span.Final = at.Hash, read.to+market.UndoBlocks <= uint64(*head.Number) && !recent
 	if recent {
 		f.keepReading(read.from, read.to, read.blocks, read.source)
 		step.Finalized = f.outOfReach()

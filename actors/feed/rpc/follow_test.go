@@ -207,7 +207,7 @@ func TestFollowsAChain(t *testing.T) {
 			ranges++
 		}
 		if s.Final {
-			if final++; s.To+undoDepth > 699 {
+			if final++; s.To+market.UndoBlocks > 699 {
 				t.Errorf("span to %d is final under head 699", s.To)
 			}
 		}

@@ -33,7 +33,7 @@ func (f *Feed) readPiece(ctx context.Context, p *piece) (err error) {
 		return nil
 	}
 	p.read, err = f.readRange(ctx, p.from, p.to, &p.strikes)
-	if err == nil && p.read.to+undoDepth > p.top {
+	if err == nil && p.read.to+market.UndoBlocks > p.top {
 		err = f.confirmRange(ctx, p.read)
 	}
 	if err != nil {

@@ -13,9 +13,6 @@ const (
 	// nearGap is how far behind the head blocks are still read one by one,
 	// finalized or not.
 	nearGap = 64
-	// undoDepth is how many blocks under the head a reorganisation may reach
-	// whatever the node calls finalized.
-	undoDepth = 256
 	// headKept is how long a head is good for while far behind it, and
 	// finalizedKept how long a finalized block is.
 	headKept      = 10 * time.Second
@@ -52,7 +49,7 @@ func (f *Feed) headFor(ctx context.Context, at market.Head) (*observedHead, erro
 }
 
 // findSettled finds the newest block that is read by ranges: the finalized one,
-// or undoDepth under the head where the node has no such tag.
+// or market.UndoBlocks under the head where the node has no such tag.
 func (f *Feed) findSettled(ctx context.Context, head *observedHead) error {
 	var final *wireHeader
 	err := f.trySources(ctx, Live, uint64(*head.Number), func(s *source) error {
@@ -73,7 +70,7 @@ func (f *Feed) findSettled(ctx context.Context, head *observedHead) error {
 	case final != nil && final.Number != nil:
 		settled.until, settled.known = min(uint64(*final.Number), top), true
 	default:
-		settled.until, settled.known = top-min(top, undoDepth), top >= undoDepth
+		settled.until, settled.known = top-min(top, market.UndoBlocks), top >= market.UndoBlocks
 	}
 	f.status.finalized.Store(settled.until)
 	return nil

@@ -104,12 +104,12 @@ func TestFinalRanges(t *testing.T) {
 	l.start = 44
 	l.to(c, 60)
 	for _, s := range l.spans {
-		if want := s.To <= 599-undoDepth; s.Final != want {
+		if want := s.To <= 599-market.UndoBlocks; s.Final != want {
 			t.Errorf("blocks %d to %d under head 599: final %t; want %t", s.From, s.To, s.Final, want)
 		}
 	}
-	if s := l.spans[2]; s.To != 599-undoDepth {
-		t.Errorf("the third span ends at %d; want %d", s.To, 599-undoDepth)
+	if s := l.spans[2]; s.To != 599-market.UndoBlocks {
+		t.Errorf("the third span ends at %d; want %d", s.To, 599-market.UndoBlocks)
 	}
 	if got := l.last.Finalized; got != 443 {
 		t.Errorf("all is final up to block %d; want 443, below what is read again", got)
@@ -156,11 +156,11 @@ func TestSettledBlock(t *testing.T) {
 	f(500, 400, true, object{"number": "0x190"})
 	f(500, 500, true, object{"number": "0x1f4"})
 	f(500, 500, true, object{"number": "0x1f5"}) // of another backend than the head
-	f(500, 500-undoDepth, true, fail(-39001, "Unknown block"))
-	f(500, 500-undoDepth, true, null{})
-	f(500, 500-undoDepth, true, object{})
-	f(undoDepth, 0, true, null{})
-	f(undoDepth-1, 0, false, null{})
+	f(500, 500-market.UndoBlocks, true, fail(-39001, "Unknown block"))
+	f(500, 500-market.UndoBlocks, true, null{})
+	f(500, 500-market.UndoBlocks, true, object{})
+	f(market.UndoBlocks, 0, true, null{})
+	f(market.UndoBlocks-1, 0, false, null{})
 
 	// What one source says is of no use once it turned out to be broken.
 	n.answer = func(string, object) any { return object{"number": "0x190", "hash": 7} }
@@ -169,8 +169,8 @@ func TestSettledBlock(t *testing.T) {
 	both := follow(t, nil, n, other)
 	both.f.sources[0].checked.Store(l.clock.read().Unix())
 	err := both.f.findSettled(t.Context(), &observedHead{wireHeader: *wireHeaderOf(500, 1, 1)})
-	if err != nil || both.f.settled.until != 500-undoDepth {
-		t.Errorf("%v, %+v; want block %d", err, both.f.settled, 500-undoDepth)
+	if err != nil || both.f.settled.until != 500-market.UndoBlocks {
+		t.Errorf("%v, %+v; want block %d", err, both.f.settled, 500-market.UndoBlocks)
 	}
 
 	n.status = http.StatusBadGateway
@@ -299,8 +299,8 @@ func TestReadsPieces(t *testing.T) {
 	l.clock.advance(1)
 	f("after a minute", "", p, 109, 1)
 	f("a short range", "", &piece{from: 10, to: 10, top: far}, 10, 1)
-	f("the last range that cannot be replaced", "", &piece{from: 10, to: 12, top: 12 + undoDepth}, 12, 1)
-	f("one that can", "", &piece{from: 10, to: 12, top: 11 + undoDepth}, 12, 2)
+	f("the last range that cannot be replaced", "", &piece{from: 10, to: 12, top: 12 + market.UndoBlocks}, 12, 1)
+	f("one that can", "", &piece{from: 10, to: 12, top: 11 + market.UndoBlocks}, 12, 2)
 
 	n.answer = func(method string, _ object) any {
 		if method == "eth_getLogs" {

@@ -12,7 +12,7 @@ import (
 
 // confirmations is how many blocks lie between the head and the newest final
 // one: the deepest reorganisation on demand.
-const confirmations = 256
+const confirmations = market.UndoBlocks
 
 // Feed is a simulated chain. It implements feed.Feed and wants the State in
 // its Cursor.
