@@ -15,6 +15,6 @@
 //
 // The files, in reading order: endpoint (asking), inflight (asking for much at once),
 // send (one HTTP request), limits (what answers may take), turns, answer, reader and skip
-// (reading what came), errors (what went wrong), batch, pace, deadline (what was learnt), rest
-// (staying away after failures), heads (subscriptions).
+// (reading what came), errors (what went wrong), scrub (texts without keys), batch, pace,
+// deadline (what was learnt), rest (staying away after failures), heads (subscriptions).
 package endpoint

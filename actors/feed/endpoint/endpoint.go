@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -62,7 +61,7 @@ type Endpoint struct {
 	url      string
 	http     *http.Client
 	clock    Clock
-	scrub    *strings.Replacer
+	scrub    scrub
 	requests *metrics.Counter
 
 	pace     *pace
@@ -85,7 +84,7 @@ func New(c Config) (*Endpoint, error) {
 	}
 
 	e := &Endpoint{
-		Name: c.Name, url: c.URL, clock: c.Clock.OrSystem(), scrub: scrubber(u),
+		Name: c.Name, url: c.URL, clock: c.Clock.OrSystem(), scrub: newScrub(u),
 		requests: cmp.Or(c.Requests, new(metrics.Counter)),
 		pace:     newPace(c.RequestsPerSecond, c.ComputeUnitsPerSecond), batch: newBatch(),
 		deadline: newDeadline(cmp.Or(c.Timeout, defaultTimeout)),
@@ -98,28 +97,6 @@ func New(c Config) (*Endpoint, error) {
 		Transport: &roundTripper{c.Transport, e.clock}, CheckRedirect: SameHost,
 	}
 	return e, nil
-}
-
-// leastSecret is the shortest part of a URL that is taken out of texts: shorter
-// ones are words such as v2 that stand anywhere.
-const leastSecret = 4
-
-// scrubber replaces every part of a URL that could name a provider or be a key.
-func scrubber(u *url.URL) *strings.Replacer {
-	parts := []string{u.String(), u.Host, u.Hostname(), u.User.String()}
-	parts = append(parts, strings.Split(u.EscapedPath(), "/")...)
-	parts = append(parts, strings.Split(u.Path, "/")...)
-	for _, values := range u.Query() {
-		parts = append(parts, values...)
-	}
-
-	var pairs []string
-	for _, p := range parts {
-		if len(p) >= leastSecret {
-			pairs = append(pairs, p, "…")
-		}
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 // Close frees the connections.

@@ -79,13 +79,13 @@ func KindOf(err error) Kind {
 func IsAnswer(err error) bool { return KindOf(err) == Refused }
 
 // requestError makes an *Error of what a request failed with. x is what came back.
-func (e *Endpoint) requestError(err error, x *exchange) error {
+func (s scrub) requestError(err error, x *exchange) error {
 	out := &Error{RetryAfter: x.retryAfter}
 	var status *statusError
 	var large *oversizedError
 	switch {
 	case errors.As(err, &status):
-		e.describeStatus(out, status)
+		s.describeStatus(out, status)
 	case errors.As(err, &large):
 		out.Kind, out.Text = Oversized, large.Error()
 	case isTimeout(err):
@@ -93,10 +93,10 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 	case isBroken(err):
 		out.Kind, out.Text = Unreachable, reasonOf(err)
 	default:
-		out.Kind, out.Text = Malformed, e.oneLine(err.Error())
+		out.Kind, out.Text = Malformed, s.oneLine(err.Error())
 		out.Code, out.Text = refusalIn(x.head, out.Code, out.Text)
 		if out.Code != 0 {
-			out.Text = e.oneLine(out.Text)
+			out.Text = s.oneLine(out.Text)
 			out.Kind = refusalKind(out)
 		}
 	}
@@ -106,17 +106,18 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 
 // describeStatus reads an error page: many providers put a JSON-RPC error into
 // its body, which says more than the status.
-func (e *Endpoint) describeStatus(out *Error, status *statusError) {
+func (s scrub) describeStatus(out *Error, status *statusError) {
 	out.Status = status.status
 	code, text := refusalIn(status.body, 0, "")
-	out.Code, out.Text = code, e.oneLine(text)
-	switch s := status.status; {
-	case s == http.StatusTooManyRequests:
+	out.Code, out.Text = code, s.oneLine(text)
+
+	switch got := status.status; {
+	case got == http.StatusTooManyRequests:
 		out.Kind = Limited
-	case s >= http.StatusInternalServerError:
+	case got >= http.StatusInternalServerError:
 		out.Kind = ServerError
-	case s == http.StatusUnauthorized, s == http.StatusForbidden && text == "",
-		s < http.StatusBadRequest: // a redirect to another host
+	case got == http.StatusUnauthorized, got == http.StatusForbidden && text == "",
+		got < http.StatusBadRequest: // a redirect to another host
 		out.Kind = Unauthorized
 	default:
 		out.Kind = refusalKind(out)
@@ -153,14 +154,14 @@ func refusalIn(body []byte, code int, text string) (int, string) {
 }
 
 // callError makes an *Error of the error of one call of an answered request.
-func (e *Endpoint) callError(err error, x *exchange) error {
+func (s scrub) callError(err error, x *exchange) error {
 	if err == nil {
 		return nil
 	}
 	var answered *refusal
 	if errors.As(err, &answered) {
 		out := &Error{
-			Code: answered.Code, Text: e.oneLine(answered.Message), RetryAfter: x.retryAfter,
+			Code: answered.Code, Text: s.oneLine(answered.Message), RetryAfter: x.retryAfter,
 		}
 		if out.Text == "" {
 			out.Text = fmt.Sprintf("error %d", out.Code)
@@ -169,7 +170,7 @@ func (e *Endpoint) callError(err error, x *exchange) error {
 		return out
 	}
 
-	return &Error{Kind: Malformed, Text: e.oneLine(err.Error())}
+	return &Error{Kind: Malformed, Text: s.oneLine(err.Error())}
 }
 
 const errUnanswered = "the answer to a batch lacks this call"
@@ -236,21 +237,6 @@ func containsAny(text string, words []string) bool {
 		}
 	}
 	return false
-}
-
-const (
-	// maxText is how much of a provider's message is kept.
-	maxText = 300
-	// maxRead is how much of one is looked at: to take 60 MB apart takes ten times the
-	// memory.
-	maxRead = 16 << 10
-)
-
-// oneLine returns a text from outside without the URL's parts, cut, on one line.
-func (e *Endpoint) oneLine(text string) string {
-	text = text[:min(len(text), maxRead)]
-	text = strings.Join(strings.Fields(e.scrub.Replace(text)), " ")
-	return fmt.Sprintf("%.*s", maxText, text)
 }
 
 func isTimeout(err error) bool {

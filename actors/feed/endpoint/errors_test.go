@@ -80,11 +80,11 @@ func TestRefusalIn(t *testing.T) {
 
 // Every status has its kind; what the page says of the rate counts more.
 func TestStatuses(t *testing.T) {
-	e := &Endpoint{scrub: strings.NewReplacer("s3cret", "…")}
+	s := scrub{strings.NewReplacer("s3cret", "…")}
 	f := func(status int, body string, kind Kind, code int, text string) {
 		t.Helper()
 		var out Error
-		e.describeStatus(&out, &statusError{status, []byte(body)})
+		s.describeStatus(&out, &statusError{status, []byte(body)})
 		if out.Kind != kind || out.Status != status || out.Code != code || out.Text != text {
 			t.Errorf("%d %s: %+v; want %s, %d %q", status, body, out, kind, code, text)
 		}
@@ -132,10 +132,10 @@ func (timeout) Temporary() bool { return false }
 
 // What a connection failed with is of the time, of the connection, or of what came.
 func TestBrokenRequests(t *testing.T) {
-	e := &Endpoint{scrub: strings.NewReplacer()}
+	s := scrub{strings.NewReplacer()}
 	f := func(err error, head string, kind Kind, code int, text string) {
 		t.Helper()
-		got := AsError(e.requestError(err, &exchange{retryAfter: time.Second, head: []byte(head)}))
+		got := AsError(s.requestError(err, &exchange{retryAfter: time.Second, head: []byte(head)}))
 		if got.Kind != kind || got.Code != code || got.Text != text || got.RetryAfter != time.Second {
 			t.Errorf("%v, %q: %+v; want %s, %d %q", err, head, got, kind, code, text)
 		}
@@ -166,10 +166,10 @@ func TestBrokenRequests(t *testing.T) {
 
 // The error of a call is what the provider said of it.
 func TestCallErrors(t *testing.T) {
-	e := &Endpoint{scrub: strings.NewReplacer()}
+	s := scrub{strings.NewReplacer()}
 	f := func(err error, want Error) {
 		t.Helper()
-		got := AsError(e.callError(err, &exchange{retryAfter: time.Second}))
+		got := AsError(s.callError(err, &exchange{retryAfter: time.Second}))
 		if *got != want {
 			t.Errorf("%v: %+v; want %+v", err, *got, want)
 		}
@@ -179,18 +179,18 @@ func TestCallErrors(t *testing.T) {
 	f(&refusal{-3, ""}, Error{Kind: Refused, Code: -3, Text: "error -3", RetryAfter: time.Second})
 	f(&refusal{-3, "daily quota"}, Error{Kind: Limited, Code: -3, Text: "daily quota", RetryAfter: time.Second})
 	f(errMissing, Error{Kind: Malformed, Text: errUnanswered})
-	if err := e.callError(nil, new(exchange)); err != nil {
+	if err := s.callError(nil, new(exchange)); err != nil {
 		t.Errorf("no error is %v", err)
 	}
 }
 
 // A message is kept on one line, and no more of it than says what is wrong.
 func TestOneLine(t *testing.T) {
-	e := &Endpoint{scrub: strings.NewReplacer("key", "…")}
-	if got := e.oneLine("  a\tkey\n\nb "); got != "a … b" {
+	s := scrub{strings.NewReplacer("key", "…")}
+	if got := s.oneLine("  a\tkey\n\nb "); got != "a … b" {
 		t.Errorf("got %q", got)
 	}
-	if got := e.oneLine(strings.Repeat("x", maxText+1)); len(got) != maxText {
+	if got := s.oneLine(strings.Repeat("x", maxText+1)); len(got) != maxText {
 		t.Errorf("%d bytes are kept; want %d", len(got), maxText)
 	}
 
@@ -198,7 +198,7 @@ func TestOneLine(t *testing.T) {
 	var before, after runtime.MemStats
 	long := strings.Repeat("x ", 4<<20)
 	runtime.ReadMemStats(&before)
-	got := e.oneLine(long)
+	got := s.oneLine(long)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; len(got) != maxText || took > 1<<20 {
 		t.Errorf("%d bytes are kept and %d were taken for them", len(got), took)
@@ -285,13 +285,13 @@ func TestLearnsFromAnswers(t *testing.T) {
 
 // Whatever part of a URL could be a key or name a provider is taken out of texts; short
 // words of it stay.
-func TestScrubber(t *testing.T) {
+func TestScrub(t *testing.T) {
 	u, err := url.Parse("https://me:pass%20word@node.example:8545/v2/a%2Fsecret?key=topsecret&n=12")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	scrub := scrubber(u)
+	s := newScrub(u)
 	for text, want := range map[string]string{
 		"dial node.example:8545: refused":        "dial …: refused",
 		"lookup node.example: no such host":      "lookup …: no such host",
@@ -300,7 +300,7 @@ func TestScrubber(t *testing.T) {
 		"as me:pass%20word":                      "as …",
 		u.String() + " is gone":                  "… is gone",
 	} {
-		if got := scrub.Replace(text); got != want {
+		if got := s.Replace(text); got != want {
 			t.Errorf("%q becomes %q; want %q", text, got, want)
 		}
 	}

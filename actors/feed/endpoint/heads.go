@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +17,7 @@ type HeadStream struct {
 
 	url   string
 	clock Clock
-	scrub *strings.Replacer
+	scrub scrub
 	told  func(chain string, header []byte)
 	live  atomic.Bool
 }
@@ -34,7 +33,7 @@ func NewHeadStream(
 		return nil, errors.New("is not a ws or wss URL")
 	}
 	return &HeadStream{
-		Name: name, url: rawURL, clock: clock.OrSystem(), scrub: scrubber(u), told: told,
+		Name: name, url: rawURL, clock: clock.OrSystem(), scrub: newScrub(u), told: told,
 	}, nil
 }
 
@@ -58,8 +57,7 @@ func (s *HeadStream) Run(ctx context.Context, rand func() float64, failed func(e
 			failures = 1
 		}
 
-		e := Endpoint{scrub: s.scrub}
-		failed(e.requestError(err, new(exchange)))
+		failed(s.scrub.requestError(err, new(exchange)))
 		if s.clock.Sleep(ctx, Pause(failures, rand())) != nil {
 			return
 		}

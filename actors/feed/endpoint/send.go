@@ -144,7 +144,7 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	}
 
 	if err != nil {
-		err = e.requestError(err, x)
+		err = e.scrub.requestError(err, x)
 		if KindOf(err) == TimedOut {
 			e.deadline.passed()
 		}
@@ -155,7 +155,7 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	}
 	e.deadline.answered(time.Since(started))
 	for i := range calls {
-		calls[i].Error = e.callError(calls[i].Error, x)
+		calls[i].Error = e.scrub.callError(calls[i].Error, x)
 	}
 	return nil
 }
