@@ -80,7 +80,7 @@ func TestRefusalIn(t *testing.T) {
 
 // Every status has its kind; what the page says of the rate counts more.
 func TestStatuses(t *testing.T) {
-	s := scrub{strings.NewReplacer("s3cret", "…")}
+	s := scrub{Replacer: strings.NewReplacer("s3cret", "…")}
 	f := func(status int, body string, kind Kind, code int, text string) {
 		t.Helper()
 		var out Error
@@ -132,7 +132,7 @@ func (timeout) Temporary() bool { return false }
 
 // What a connection failed with is of the time, of the connection, or of what came.
 func TestBrokenRequests(t *testing.T) {
-	s := scrub{strings.NewReplacer()}
+	s := scrub{Replacer: strings.NewReplacer()}
 	f := func(err error, head string, kind Kind, code int, text string) {
 		t.Helper()
 		got := AsError(s.requestError(err, &exchange{retryAfter: time.Second, head: []byte(head)}))
@@ -166,7 +166,7 @@ func TestBrokenRequests(t *testing.T) {
 
 // The error of a call is what the provider said of it.
 func TestCallErrors(t *testing.T) {
-	s := scrub{strings.NewReplacer()}
+	s := scrub{Replacer: strings.NewReplacer()}
 	f := func(err error, want Error) {
 		t.Helper()
 		got := AsError(s.callError(err, &exchange{retryAfter: time.Second}))
@@ -186,7 +186,7 @@ func TestCallErrors(t *testing.T) {
 
 // A message is kept on one line, and no more of it than says what is wrong.
 func TestOneLine(t *testing.T) {
-	s := scrub{strings.NewReplacer("key", "…")}
+	s := scrub{Replacer: strings.NewReplacer("key", "…")}
 	if got := s.oneLine("  a\tkey\n\nb "); got != "a … b" {
 		t.Errorf("got %q", got)
 	}
@@ -302,6 +302,23 @@ func TestScrub(t *testing.T) {
 	} {
 		if got := s.Replace(text); got != want {
 			t.Errorf("%q becomes %q; want %q", text, got, want)
+		}
+	}
+}
+
+// A key that the end of what is read of a message cuts is not told in part.
+func TestScrubOfACutKey(t *testing.T) {
+	key := strings.Repeat("k", 200)
+	u, err := url.Parse("https://node.example/" + key)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := newScrub(u)
+	for at := range len(key) {
+		text := strings.Repeat(" ", maxRead-at) + key + " is over its limit"
+		if got := s.oneLine(text); strings.Contains(got, "k") {
+			t.Fatalf("cut after %d bytes, the key is told as %q", at, got)
 		}
 	}
 }

@@ -11,7 +11,10 @@ import (
 const leastSecret = 4
 
 // scrub takes out of texts every part of a URL that could name a provider or be a key.
-type scrub struct{ *strings.Replacer }
+type scrub struct {
+	*strings.Replacer
+	longest int // of these parts, in bytes
+}
 
 func newScrub(u *url.URL) scrub {
 	parts := []string{u.String(), u.Host, u.Hostname(), u.User.String()}
@@ -22,12 +25,13 @@ func newScrub(u *url.URL) scrub {
 	}
 
 	var pairs []string
+	longest := 0
 	for _, p := range parts {
 		if len(p) >= leastSecret {
-			pairs = append(pairs, p, "…")
+			pairs, longest = append(pairs, p, "…"), max(longest, len(p))
 		}
 	}
-	return scrub{strings.NewReplacer(pairs...)}
+	return scrub{strings.NewReplacer(pairs...), longest}
 }
 
 const (
@@ -40,7 +44,9 @@ const (
 
 // oneLine returns a text from outside without the URL's parts, cut, on one line.
 func (s scrub) oneLine(text string) string {
-	text = text[:min(len(text), maxRead)]
-	text = strings.Join(strings.Fields(s.Replace(text)), " ")
-	return fmt.Sprintf("%.*s", maxText, text)
+	clean := s.Replace(text[:min(len(text), maxRead)])
+	if len(text) > maxRead { // the beginning of a key may be left at the end
+		clean = clean[:max(len(clean)-s.longest, 0)]
+	}
+	return fmt.Sprintf("%.*s", maxText, strings.Join(strings.Fields(clean), " "))
 }
