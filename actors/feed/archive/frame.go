@@ -88,6 +88,17 @@ func (f *frame) checkSum(packed []byte) error {
 	return nil
 }
 
+// appendSpan appends the record of a span to those of a frame, and counts it in the header.
+func (f *frame) appendSpan(records []byte, s *market.Span) []byte {
+	c := field.Coder{Buf: records}
+	walkSpan(&c, s)
+	f.spans++
+	for i := range s.Blocks {
+		f.events += uint32(len(s.Blocks[i].Logs))
+	}
+	return c.Buf
+}
+
 // packer compresses and decompresses, from any goroutine.
 type packer struct {
 	enc *zstd.Encoder

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -57,13 +56,7 @@ func (a *Archive) add(before market.Head, span *market.Span) error {
 	if p.head.first == 0 {
 		p.head.first = span.From
 	}
-	c := field.Coder{Buf: p.records}
-	walkSpan(&c, span)
-	p.records = c.Buf
-	p.head.spans++
-	for i := range span.Blocks {
-		p.head.events += uint32(len(span.Blocks[i].Logs))
-	}
+	p.records = p.head.appendSpan(p.records, span)
 	p.ends = append(p.ends, pendingEnd{span.Head(), len(p.records), p.head.events})
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -40,14 +39,8 @@ func (w *writer) add(s *market.Span, finalized uint64) error {
 	if w.head.spans == 0 {
 		w.head = frame{first: s.From}
 	}
-	c := field.Coder{Buf: w.buf}
-	walkSpan(&c, s)
-	w.buf = c.Buf
-	w.head.spans++
+	w.buf = w.head.appendSpan(w.buf, s)
 	w.head.last, w.head.finalized = s.To, finalized
-	for i := range s.Blocks {
-		w.head.events += uint32(len(s.Blocks[i].Logs))
-	}
 
 	w.seg.last, w.seg.written = s.Head(), s.To
 	w.seg.finalized = finalized
