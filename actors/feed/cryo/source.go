@@ -167,56 +167,71 @@ func (s *Source) Each(ctx context.Context, do func(*market.Span) error) error {
 	return nil
 }
 
+// logColumns are those of the dataset of logs, in the order in which readLog takes them.
+var logColumns = []column{
+	{name: "block_number"}, {name: "log_index"}, {name: "transaction_hash"}, {name: "address"},
+	{name: "topic0"}, {name: "topic1"}, {name: "topic2"}, {name: "topic3"}, {name: "data"},
+	{name: "chain_id", optional: true},
+}
+
 // readLogs reads the logs of the contracts from a file.
 func (s *Source) readLogs(f file) (list []rawLog, err error) {
-	columns := []column{
-		{name: "block_number"}, {name: "log_index"}, {name: "transaction_hash"}, {name: "address"},
-		{name: "topic0"}, {name: "topic1"}, {name: "topic2"}, {name: "topic3"}, {name: "data"},
-		{name: "chain_id", optional: true},
-	}
-	err = eachRow(f.path, columns, func(c []cell) error {
-		block, err1 := c[0].whole("block_number")
-		index, err2 := c[1].whole("log_index")
-		if index > math.MaxUint32 {
-			err2 = fmt.Errorf("log %d of block %d; cannot exceed %d", index, block, uint32(math.MaxUint32))
+	err = eachRow(f.path, logColumns, func(c []cell) error {
+		l, wanted, err := s.readLog(f, c)
+		if wanted {
+			list = append(list, l)
 		}
-		l := rawLog{block: block, index: uint32(index)}
-		var address market.Address
-		err := errors.Join(err1, err2, c[2].fixed(l.hash[:]), c[3].fixed(address[:]), s.checkChain(&c[9]))
-		switch {
-		case err != nil:
-			return err
-		case l.block < f.first || l.block > f.last:
-			return fmt.Errorf("block %d; the file's name says %d to %d", l.block, f.first, f.last)
-		case l.block < s.from: // as a node is not asked for it
-			return nil
-		}
-
-		var topics []market.Hash
-		for i := 4; i < 8 && !c[i].null; i++ {
-			var topic market.Hash
-			if err := c[i].fixed(topic[:]); err != nil {
-				return err
-			}
-			topics = append(topics, topic)
-		}
-		if len(topics) == 0 || !s.contracts.Reads(address, topics[0]) {
-			return nil
-		}
-		data, err := c[8].binary()
-		if err == nil {
-			l.event, err = s.contracts.Decode(address, topics, data)
-		}
-		if err != nil {
-			return fmt.Errorf("log %d of block %d: %w", l.index, l.block, err)
-		}
-		if address == s.cfg.PositionManager {
-			s.nftLogs++
-		}
-		list = append(list, l)
-		return nil
+		return err
 	})
 	return list, err
+}
+
+// readLog reads a row. wanted is false for a log that a node would not be asked for.
+func (s *Source) readLog(f file, c []cell) (l rawLog, wanted bool, err error) {
+	block, err1 := c[0].whole("block_number")
+	index, err2 := c[1].whole("log_index")
+	if index > math.MaxUint32 {
+		err2 = fmt.Errorf("log %d of block %d; cannot exceed %d", index, block, uint32(math.MaxUint32))
+	}
+	l = rawLog{block: block, index: uint32(index)}
+	var address market.Address
+	err = errors.Join(err1, err2, c[2].fixed(l.hash[:]), c[3].fixed(address[:]), s.checkChain(&c[9]))
+	switch {
+	case err != nil:
+		return l, false, err
+	case l.block < f.first || l.block > f.last:
+		return l, false, fmt.Errorf("block %d; the file's name says %d to %d", l.block, f.first, f.last)
+	case l.block < s.from:
+		return l, false, nil
+	}
+
+	topics, err := topicsOf(c[4:8])
+	if err != nil || len(topics) == 0 || !s.contracts.Reads(address, topics[0]) {
+		return l, false, err
+	}
+	data, err := c[8].binary()
+	if err == nil {
+		l.event, err = s.contracts.Decode(address, topics, data)
+	}
+	if err != nil {
+		return l, false, fmt.Errorf("log %d of block %d: %w", l.index, l.block, err)
+	}
+	if address == s.cfg.PositionManager {
+		s.nftLogs++
+	}
+	return l, true, nil
+}
+
+// topicsOf returns the topics of a log, up to the first that it does not have.
+func topicsOf(c []cell) (topics []market.Hash, err error) {
+	for i := 0; i < len(c) && !c[i].null; i++ {
+		var topic market.Hash
+		if err := c[i].fixed(topic[:]); err != nil {
+			return nil, err
+		}
+		topics = append(topics, topic)
+	}
+	return topics, nil
 }
 
 // cutSpans makes spans of logs up to a block, as far as headers are known. Logs of

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -241,7 +240,7 @@ func wholeNumber(x float64) (uint64, error) {
 // names lists columns for a message.
 func names(columns []column) string {
 	var list []string
-	for _, c := range slices.Clone(columns) {
+	for _, c := range columns {
 		list = append(list, c.name)
 	}
 	return strings.Join(list, ", ")
