@@ -10,8 +10,8 @@ import (
 // pipe takes a byte from the work to itself.
 type pipe struct {
 	in, out *os.File
-	outside syscall.RawConn // out, for reads that the scheduler waits with
-	room    [1]byte
+	raw     syscall.RawConn // out, for a read that waits in the scheduler's poll of the network
+	buf     [1]byte
 }
 
 // pipes are reused. One that is dropped is closed by the garbage collector.
@@ -23,15 +23,15 @@ func newPipe() *pipe {
 	if err != nil {
 		return nil
 	}
-	outside, err := out.SyscallConn()
+	raw, err := out.SyscallConn()
 	if err != nil {
 		return nil
 	}
-	return &pipe{in: in, out: out, outside: outside}
+	return &pipe{in: in, out: out, raw: raw}
 }
 
-// breath stands in for a pipe that cannot be had.
-const breath = 20 * time.Microsecond
+// pauseWithoutPipe is slept where the process has no file descriptors left for a pipe.
+const pauseWithoutPipe = 20 * time.Microsecond
 
 // giveWay returns after other threads have had this one's processor, if they wait for it, and
 // the scheduler has looked at the network.
@@ -39,7 +39,7 @@ func giveWay() {
 	yieldThread()
 	p := pipes.Get().(*pipe)
 	if p == nil {
-		time.Sleep(breath)
+		time.Sleep(pauseWithoutPipe)
 		return
 	}
 	if p.send() == nil {
@@ -51,14 +51,14 @@ func giveWay() {
 // byte that is written when the wait for it has begun cannot be read before that.
 func (p *pipe) send() (err error) {
 	sent := false
-	waited := p.outside.Read(func(fd uintptr) (done bool) {
+	waited := p.raw.Read(func(fd uintptr) (done bool) {
 		if !sent {
 			sent = true
-			_, err = p.in.Write(p.room[:])
+			_, err = p.in.Write(p.buf[:])
 			return err != nil
 		}
 
-		n, failed := syscall.Read(int(fd), p.room[:])
+		n, failed := syscall.Read(int(fd), p.buf[:])
 		if failed != syscall.EAGAIN && failed != syscall.EINTR {
 			err = failed
 		}
