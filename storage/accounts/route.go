@@ -1,5 +1,7 @@
 package accounts
 
+import "fmt"
+
 // Route is a route that requires a key. The numbers are stored: never reuse one.
 type Route uint8
 
@@ -27,9 +29,15 @@ const (
 	NumRoutes = 18
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
-	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
-	// each so many.
+	// RowsPerUnit is how many rows the price of an export pays for, and how many ids that of
+	// a batch.
 	RowsPerUnit = 20
+)
+
+// What a price pays for, where it is not a request.
+var (
+	perIDs  = fmt.Sprintf("%d ids begun", RowsPerUnit)
+	perRows = fmt.Sprintf("%d rows begun", RowsPerUnit)
 )
 
 var routes = [NumRoutes]struct {
@@ -45,15 +53,15 @@ var routes = [NumRoutes]struct {
 	RoutePool:           {path: "/v1/pools/{chainId}/{protocol}/{poolId}", units: 1},
 	RoutePoolCharts:     {path: "/v1/pools/{chainId}/{protocol}/{poolId}/charts", units: 10},
 	RouteUsage:          {path: "/v1/usage"},
-	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
-	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: perIDs},
+	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: perIDs},
 	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
 	RouteTokens:         {path: "/v1/tokens", units: 1},
 	RouteToken:          {path: "/v1/tokens/{chainId}/{address}", units: 1},
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 	RoutePoolEstimate:   {path: "/v1/pools/{chainId}/{protocol}/{poolId}/estimate", units: 10},
-	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
-	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},
+	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: perRows},
+	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: perRows},
 	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},
 }
 
