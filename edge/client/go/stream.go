@@ -94,10 +94,43 @@ func (c *Client) follow(
 	defer silent.Stop()
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxEvent)
-	var e StreamEvent
-	for data := ""; lines.Scan(); {
-		silent.Reset(silence)
-		heard = true
+
+	for {
+		e, data, ok := readEvent(lines, func() {
+			silent.Reset(silence)
+			heard = true
+		})
+		if !ok {
+			break
+		}
+		if err := e.decode(q, data); err != nil {
+			yield(nil, err)
+			return false, false, nil
+		}
+		if e.ID != "" {
+			q.LastEventID = e.ID
+		}
+		if e.End != nil && e.End.Reason == "stop" {
+			break // another node, or this one in a moment
+		}
+		if !yield(e, nil) || e.End != nil {
+			return false, false, nil
+		}
+	}
+
+	if err = lines.Err(); err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return true, q.LastEventID != from || heard && time.Since(opened) >= lived, err
+}
+
+// readEvent reads the next event up to the empty line behind it, and its data, which is not
+// decoded. heard is called at each line, also at those of comments. ok is false at the end of
+// the connection.
+func readEvent(lines *bufio.Scanner, heard func()) (e *StreamEvent, data string, ok bool) {
+	e = new(StreamEvent)
+	for lines.Scan() {
+		heard()
 		field, value, _ := strings.Cut(lines.Text(), ": ")
 		switch field {
 		case "event":
@@ -107,31 +140,12 @@ func (c *Client) follow(
 		case "data":
 			data = value
 		}
-		if lines.Text() != "" || e.Name == "" {
-			continue
-		}
 
-		told := e
-		if err := told.decode(q, data); err != nil {
-			yield(nil, err)
-			return false, false, nil
+		if lines.Text() == "" && e.Name != "" {
+			return e, data, true
 		}
-		if told.ID != "" {
-			q.LastEventID = told.ID
-		}
-		if told.End != nil && told.End.Reason == "stop" {
-			break // another node, or this one in a moment
-		}
-		if !yield(&told, nil) || told.End != nil {
-			return false, false, nil
-		}
-		e, data = StreamEvent{}, ""
 	}
-
-	if err = lines.Err(); err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return true, q.LastEventID != from || heard && time.Since(opened) >= lived, err
+	return nil, "", false
 }
 
 // openStream connects.
