@@ -107,23 +107,36 @@ func (w *worker) askUntilEnd() {
 			w.sendDue(now)
 		}
 
-		wait := w.waitMillis(asking)
-		n, err := unix.EpollWait(w.epoll, w.events, wait)
-		if wait != 0 {
-			w.looked = w.now()
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			w.err = fmt.Errorf("cannot wait for answers: %w", err)
+		if w.err = w.awaitAnswers(now, asking, w.sent > sent); w.err != nil {
 			return
 		}
-		found := n > 0 || wait != 0 || w.sent > sent
-		w.countWork(found && now >= w.cfg.Warmup && now < w.end, now)
-		for _, e := range w.events[:max(n, 0)] {
-			w.readAnswer(int(e.Fd))
-		}
-		w.looked = now
+	}
+	w.countRest()
+}
+
+// awaitAnswers waits for answers until the next request is due, and reads those that came. The
+// round began at now, and may have sent a request.
+func (w *worker) awaitAnswers(now time.Duration, asking, sent bool) error {
+	wait := w.waitMillis(asking)
+	n, err := unix.EpollWait(w.epoll, w.events, wait)
+	if wait != 0 {
+		w.looked = w.now()
+	}
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("cannot wait for answers: %w", err)
 	}
 
+	found := n > 0 || wait != 0 || sent
+	w.countWork(found && now >= w.cfg.Warmup && now < w.end, now)
+	for _, e := range w.events[:max(n, 0)] {
+		w.readAnswer(int(e.Fd))
+	}
+	w.looked = now
+	return nil
+}
+
+// countRest counts what was not answered, and what was not even sent.
+func (w *worker) countRest() {
 	w.countWork(false, w.now())
 	if w.inFlight > 0 && w.ctx.Err() == nil { // nobody waited for more where it was stopped
 		w.Note("no answer came within %s of the end", drainTime)
