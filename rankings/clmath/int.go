@@ -23,6 +23,9 @@ type I128 struct {
 // U256 returns v as 256 bits.
 func (v U128) U256() U256 { return U256{v.Lo, v.Hi, 0, 0} }
 
+// I128 returns v as a signed integer. From 2^127 on it is negative.
+func (v U128) I128() I128 { return I128{v.Lo, int64(v.Hi)} }
+
 // IsZero reports whether v is 0.
 func (v U128) IsZero() bool { return v.Lo|v.Hi == 0 }
 

@@ -43,6 +43,9 @@ func TestNarrowIntegersAgainstBig(t *testing.T) {
 		if a.IsZero() != (x.Sign() == 0) || s.Sign() != signedBig(s).Sign() {
 			t.Errorf("%v is zero %t; its sign is %d", a, a.IsZero(), s.Sign())
 		}
+		if got := a.I128(); got != s {
+			t.Errorf("%v is %v with a sign; want %v", a, got, s)
+		}
 		if got := s.Abs(); liqBig(got).CmpAbs(signedBig(s)) != 0 {
 			t.Errorf("|%v| is %v", s, got)
 		}

@@ -63,7 +63,7 @@ func (c *checker) checkTickSums() {
 	gross := make([]clmath.U128, c.Ticks.Len())
 	net := make([]clmath.I128, c.Ticks.Len())
 	add := func(lower, upper uint32, liquidity clmath.U128) {
-		delta := clmath.I128{Lo: liquidity.Lo, Hi: int64(liquidity.Hi)}
+		delta := liquidity.I128()
 		gross[lower], _ = gross[lower].Add(liquidity)
 		gross[upper], _ = gross[upper].Add(liquidity)
 		net[lower], _ = net[lower].Add(delta)

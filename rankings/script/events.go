@@ -267,7 +267,7 @@ func (m *Market) positionEvents(st *market.State, word []string) ([]market.Event
 		if row := st.Positions.At(i); row.ID == uint64(id) {
 			e.Pool, e.TickLower, e.TickUpper = st.Pools.At(row.Pool).ID, row.TickLower, row.TickUpper
 			owner = *st.Owners.At(row.Owner)
-			all = clmath.I128{Lo: row.Liquidity().Lo, Hi: int64(row.Liquidity().Hi)}.Neg()
+			all = row.Liquidity().I128().Neg()
 		}
 	}
 

@@ -45,7 +45,7 @@ func parseLiquidity(text string) (delta clmath.I128, err error) {
 		return delta, fmt.Errorf("liquidity %s is not below 2^127", text)
 	}
 
-	delta = clmath.I128{Lo: narrow.Lo, Hi: int64(narrow.Hi)}
+	delta = narrow.I128()
 	if text[0] == '-' {
 		delta = delta.Neg()
 	}

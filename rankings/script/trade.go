@@ -115,7 +115,7 @@ func swapperDelta(in, out *clmath.U256, isIn bool) (d clmath.I128, ok bool) {
 		v = in
 	}
 	narrow, fits := clmath.Narrow(v)
-	d = clmath.I128{Lo: narrow.Lo, Hi: int64(narrow.Hi)}
+	d = narrow.I128()
 	if isIn {
 		d = d.Neg()
 	}

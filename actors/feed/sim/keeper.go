@@ -105,7 +105,7 @@ func (s *scene) changeClosed(p *pool, n *position) bool {
 		s.transact(300_000, true)
 		usd := s.stake(p.venue, middle)
 		l := s.liquidityFor(p, n.lower, n.upper, usd)
-		s.modify(p, n, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+		s.modify(p, n, l.I128())
 	case x < 260:
 		s.transact(60_000, true)
 		s.transferNFT(n, market.Address{})

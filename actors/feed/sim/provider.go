@@ -118,7 +118,7 @@ func (s *scene) mintNFT(
 	s.positions[s.nHeld] = n
 	s.nHeld++
 	s.emit(market.TransferNFT{To: owner, ID: n.id})
-	s.modify(p, n, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+	s.modify(p, n, l.I128())
 	return n
 }
 
@@ -180,11 +180,11 @@ func (s *scene) moveFollower() bool {
 	return false
 }
 
-// closeOut takes everything out, burning the NFT first when burn says so.
+// closeOut takes everything out; with burn it burns the NFT first.
 func (s *scene) closeOut(p *pool, n *position, burn bool) {
 	if burn {
 		n.burned = true
 		s.emit(market.TransferNFT{From: n.owner, ID: n.id})
 	}
-	s.modify(p, n, clmath.I128{Lo: n.liquidity.Lo, Hi: int64(n.liquidity.Hi)}.Neg())
+	s.modify(p, n, n.liquidity.I128().Neg())
 }

@@ -89,7 +89,7 @@ func (s *scene) addToVault(p *pool) {
 	s.nNonNFT++
 	l := s.liquidityFor(p, d.lower, d.upper, 0.01*p.tvl*s.logNormal(600))
 	s.transact(260_000, false)
-	s.modifyVault(p, d, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+	s.modifyVault(p, d, l.I128())
 }
 
 // takeFromVault takes the liquidity of a vault out, or only collects for it; mostly
@@ -103,7 +103,7 @@ func (s *scene) takeFromVault(all bool) {
 
 		var delta clmath.I128
 		if all {
-			delta = clmath.I128{Lo: d.liquidity.Lo, Hi: int64(d.liquidity.Hi)}.Neg()
+			delta = d.liquidity.I128().Neg()
 		}
 
 		s.transact(190_000, false)

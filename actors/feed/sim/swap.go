@@ -98,5 +98,5 @@ func toSigned(v *clmath.U256) clmath.I128 {
 	if !fits || int64(u.Hi) < 0 {
 		panic("BUG: simulated amount left 127 bits")
 	}
-	return clmath.I128{Lo: u.Lo, Hi: int64(u.Hi)}
+	return u.I128()
 }
