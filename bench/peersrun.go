@@ -181,23 +181,15 @@ func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (er
 		out.Connections = 1
 	}
 
-	side := func(ask asker, prefix string, cfg load.Config) load.Side {
-		return func(ctx context.Context) (*load.Result, error) {
-			cfg.Mix = q.mix(c.target, numbers)
-			path := cfg.Mix[0].Path
-			cfg.Mix[0].Path = func(dst []byte, r *rand.Rand) []byte { return path(append(dst, prefix...), r) }
-			if q.alone { // and slow: it takes longer to see many of them
-				cfg.Connections, cfg.Length = 1, 3*c.Length
-			}
-			return ask.untilWhole(ctx, cfg)
-		}
-	}
 	equal, err := c.compareAnswers(q, prefix, keys)
 	out.Set("equal answers", float64(equal), "")
 	if err == nil && c.Rounds > 0 {
-		err = c.compare(ctx, &out, side(c.ask, "", load.Config{Keys: c.keys}), side(c.runLoad, prefix,
-			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU}))
+		node := c.side(q, c.ask, "", numbers, load.Config{Keys: c.keys})
+		peer := c.side(q, c.runLoad, prefix, numbers,
+			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU})
+		err = c.compare(ctx, &out, node, peer)
 	}
+
 	if out.Cut = ctx.Err() != nil; out.Cut && out.Limit == nil {
 		return err
 	}
@@ -210,6 +202,20 @@ func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (er
 		return nil
 	}
 	return err
+}
+
+// side asks one of the two a question, with a prefix before its paths. Filters are new from a
+// number on.
+func (c *contest) side(q *question, ask asker, prefix string, from uint64, cfg load.Config) load.Side {
+	return func(ctx context.Context) (*load.Result, error) {
+		cfg.Mix = q.mix(c.target, from)
+		path := cfg.Mix[0].Path
+		cfg.Mix[0].Path = func(dst []byte, r *rand.Rand) []byte { return path(append(dst, prefix...), r) }
+		if q.alone { // and slow: it takes longer to see many of them
+			cfg.Connections, cfg.Length = 1, 3*c.Length
+		}
+		return ask.untilWhole(ctx, cfg)
+	}
 }
 
 // asker runs a load.
