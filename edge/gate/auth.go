@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -17,6 +18,18 @@ const HeaderKey = "KC-APIKey"
 // keys.
 var errKey = render.Unauthorized(
 	"missing or invalid API key; send it in the " + HeaderKey + " header")
+
+// errBurst is the 429 for a request that exceeds the burst limit.
+func errBurst(t *Ticket) *render.Error {
+	p := &t.Terms.Plan
+	among := ""
+	if n := t.Nodes(); n > 1 {
+		among = ", shared by " + strconv.FormatInt(n, 10) + " nodes"
+	}
+	return render.TooMany("too many requests: plan "+p.ID+" allows "+
+		strconv.FormatInt(p.RequestsPerSecond, 10)+" per second and bursts of up to "+
+		strconv.FormatInt(p.Burst, 10)+among, time.Duration(t.Burst.RetryNs))
+}
 
 // Expect asks for the memory that Admit looks at first, so that it is there by then.
 func (g *Gate) Expect(ctx *fasthttp.RequestCtx) {

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
@@ -123,30 +121,4 @@ func (g *Gate) AwaitShare(t *Ticket, now time.Time) {
 // the headers. charged is at most what was reserved. The first part counts as the request.
 func (g *Gate) Settle(t *Ticket, r accounts.Route, charged int64) (billed int64) {
 	return g.book.Settle(t, r, charged)
-}
-
-// SetMeter sets the headers that every metered answer has once its key is known.
-func SetMeter(ctx *fasthttp.RequestCtx, t *Ticket, billed int64) {
-	var buf [meterBytes]byte
-	SetLines(ctx, AppendMeter(buf[:0], t, billed))
-}
-
-// SetAccount sets those of them that say what the account has left, for a long answer, which
-// is settled in parts as it is sent.
-func SetAccount(ctx *fasthttp.RequestCtx, t *Ticket) {
-	var buf [meterBytes]byte
-	SetLines(ctx, appendAccount(buf[:0], t))
-}
-
-// meterBytes holds the lines of AppendMeter for all usual limits.
-const meterBytes = 640
-
-// AppendMeter appends the lines of SetMeter.
-func AppendMeter(dst []byte, t *Ticket, billed int64) []byte {
-	return appendAccount(appendNumber(dst, "X-Units-Charged", billed), t)
-}
-
-func appendAccount(dst []byte, t *Ticket) []byte {
-	dst = appendLimits(dst, t)
-	return AppendLine(dst, "Access-Control-Expose-Headers", exposedHeaders)
 }

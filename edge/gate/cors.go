@@ -7,12 +7,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Headers that the gate reads or writes.
+// The headers of CORS that are read or written in more than one place.
 const (
-	HeaderRequestID  = "X-Request-Id"
-	HeaderGeneration = "X-Generation"
-	HeaderLastEvent  = "Last-Event-ID"
-
 	headerOrigin      = "Origin"
 	headerAllowOrigin = "Access-Control-Allow-Origin"
 )

@@ -9,6 +9,9 @@
 //	Settle                   bills or releases the units
 //	SetMeter or AppendMeter  the headers that say so
 //
+// Admit is in auth.go, Preflight and the check of origins in cors.go, Reserve and Settle
+// in charge.go, and the headers of an answer in headers.go.
+//
 // Every request for which units were reserved ends in exactly one Settle, whatever
 // happens in between. Admit and the functions that set headers touch nothing else of
 // the response, so the caller may set status and body before or after. Nobody may

@@ -1,12 +1,9 @@
 package gate
 
 import (
-	"bytes"
-	"strconv"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"github.com/valyala/fasthttp"
 
 	"tidemark/storage/accounts"
 )
@@ -58,50 +55,4 @@ func newGateMetrics(set *metrics.Set) gateMetrics {
 		stalled:   c(`tidemark_edge_refused_total{reason="stalled"}`),
 		waits:     c(`tidemark_edge_lease_waits_total`),
 	}
-}
-
-// SetPrivate sets the headers of every answer that needs a key: it must not be
-// cached, and it depends on the origin.
-func SetPrivate(ctx *fasthttp.RequestCtx) {
-	var buf [privateBytes]byte
-	SetLines(ctx, AppendPrivate(buf[:0], "Origin"))
-}
-
-// privateBytes holds the lines of AppendPrivate.
-const privateBytes = 96
-
-// AppendPrivate appends the lines of SetPrivate, of an answer that depends on what vary
-// names.
-func AppendPrivate(dst []byte, vary string) []byte {
-	dst = AppendLine(dst, "Vary", vary)
-	return AppendLine(dst, "Cache-Control", "private, no-store")
-}
-
-const crlf = "\r\n"
-
-// AppendLine appends a header as a line of a response's head. Name and value must be well-formed.
-func AppendLine[T string | []byte](dst []byte, name string, value T) []byte {
-	dst = append(append(dst, name...), ": "...)
-	return append(append(dst, value...), crlf...)
-}
-
-func appendNumber(dst []byte, name string, n int64) []byte {
-	dst = append(append(dst, name...), ": "...)
-	return append(strconv.AppendInt(dst, n, 10), crlf...)
-}
-
-// SetLines sets the headers that lines have, which AppendLine made.
-func SetLines(ctx *fasthttp.RequestCtx, lines []byte) {
-	for len(lines) > 0 {
-		line, rest, _ := bytes.Cut(lines, []byte(crlf))
-		name, value, _ := bytes.Cut(line, []byte(": "))
-		ctx.Response.Header.SetCanonical(name, value)
-		lines = rest
-	}
-}
-
-// SetHeader sets a header. name must be in the canonical form that fasthttp
-// would normalise it to.
-func SetHeader(ctx *fasthttp.RequestCtx, name, value string) {
-	ctx.Response.Header.SetCanonical([]byte(name), []byte(value))
 }
