@@ -50,10 +50,7 @@ type Chart struct {
 	Interval Interval
 }
 
-var (
-	chartShape = paramSet{names: []string{"range", "interval"}, lenient: "range"}
-	emptyShape = paramSet{}
-)
+var chartShape = paramSet{names: []string{"range", "interval"}, lenient: "range"}
 
 // Charts reads the query of a chart. A range that is not one of the names, or that
 // is given twice, is Range30d. Hours are kept for that range only.
@@ -98,11 +95,4 @@ func (c Chart) check() error {
 		return fmt.Errorf("interval 1h is not allowed with range %s; allowed is 30d", c.Range)
 	}
 	return nil
-}
-
-// None reads the query of a route that takes no parameters.
-func None(raw []byte) error {
-	p := emptyShape.readPairs(raw)
-	_, _, err := p.next(nil)
-	return err
 }

@@ -26,25 +26,6 @@ func decodeValue(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Segment decodes a segment of a path, in which '+' is an ordinary character. The
-// result is raw itself if there is nothing to decode or on an error. Otherwise it
-// is appended to room, which is returned as used.
-func Segment(room, raw []byte) (segment, used []byte, err error) {
-	start := len(room)
-	segment, used = raw, room
-	if bytes.IndexByte(raw, '%') >= 0 {
-		if used, err = appendUnescaped(room, raw, '+'); err != nil {
-			return raw, room, fmt.Errorf("path segment %s: %w", quoteValue(raw), err)
-		}
-		segment = used[start:len(used):len(used)]
-	}
-
-	if !utf8.Valid(segment) {
-		return raw, room, fmt.Errorf("path segment %s: %w", quoteValue(raw), errUTF8)
-	}
-	return segment, used, nil
-}
-
 // appendUnescaped appends src to dst with percent-encoding decoded and '+' replaced
 // by plus.
 func appendUnescaped(dst, src []byte, plus byte) ([]byte, error) {

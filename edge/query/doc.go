@@ -5,9 +5,9 @@
 //	raw bytes -> pairs, decode -> name and value -> values, key, cut -> question
 //	question  -> print         -> the canonical query, which names it in caches
 //
-// Each route has a file with its parameters: positions, pools, tokens, charts, estimate,
-// batch, paging (ticks) and stream; chains and owner read what stands in paths. options
-// are those of lists and exports that do not change which rows there are.
+// Each route has a file with its parameters: positions, pools, tokens, ticks, charts,
+// estimate, batch and stream; path reads what stands in paths. options are those of lists
+// and exports that do not change which rows there are.
 //
 // A value is decoded once. Percent-encoding must be well-formed, the result must be
 // UTF-8, and '+' is a space. A pair without '=' has an empty value. An

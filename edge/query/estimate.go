@@ -8,7 +8,7 @@ import (
 	"tidemark/rankings/clmath"
 )
 
-// Estimate is a position of which is asked what it would have earned.
+// Estimate asks what a position of a range and a value would have earned.
 type Estimate struct {
 	TickLower, TickUpper int32
 	ValueUsd             float64 // when the range begins; finite and above 0

@@ -53,6 +53,16 @@ func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 	return name, value, p.checkPair(name, value)
 }
 
+// emptyShape is the parameters of a route that takes none.
+var emptyShape = paramSet{}
+
+// None reads the query of a route that takes no parameters.
+func None(raw []byte) error {
+	p := emptyShape.readPairs(raw)
+	_, _, err := p.next(nil)
+	return err
+}
+
 // WellFormed checks the encoding of a query whose parameters are ignored.
 func WellFormed(raw []byte) error {
 	var buf valueBuffer

@@ -1,9 +1,6 @@
 package query
 
-import (
-	"tidemark/rankings"
-	"tidemark/rankings/market"
-)
+import "tidemark/rankings"
 
 // The parameters of the list of tokens, as indexes into tokenShape.names.
 const (
@@ -57,14 +54,4 @@ func AppendTokens(dst []byte, q *rankings.TokenQuestion) []byte {
 	out.appendInteger(tokenPage, q.Page, d.Page)
 	out.appendInteger(tokenLimit, q.Limit, d.Limit)
 	return out.dst
-}
-
-// Token reads the chain and address segments of a token's path.
-func (c Chains) Token(chain, address []byte) (market.ChainID, *market.Address, error) {
-	id, err := c.parseChain("chain", chain)
-	if err != nil {
-		return 0, nil, err
-	}
-	a, err := parseAddress("token", address)
-	return id, a, err
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -153,4 +154,19 @@ func parseTokenID(v []byte) (id uint64, ok bool) {
 	}
 	id, err := strconv.ParseUint(string(v), 10, 64)
 	return id, err == nil
+}
+
+// errPool is the error for every malformed pool id. The contract has this text.
+//
+//lint:ignore ST1005 a client may compare it
+var errPool = errors.New("Invalid poolId")
+
+// parsePool reads a pool id of 0x and 64 hex digits.
+func parsePool(v []byte) (market.PoolID, error) {
+	if len(v) == 66 {
+		if id, err := market.ParsePoolID(string(v)); err == nil {
+			return id, nil
+		}
+	}
+	return market.PoolID{}, errPool
 }
