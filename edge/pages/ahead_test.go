@@ -31,7 +31,7 @@ func TestRowsReadAhead(t *testing.T) {
 			if i > 0 {
 				want = append(want, ',')
 			}
-			want = pages.appendRow(want, false, v, i, uint64(i)+1, &room.metrics)
+			want = pages.appendRow(want, false, &page.Rows[i], &room.metrics)
 		}
 
 		if got := pages.appendPositions(nil, &page, room); string(got) != string(want) {

@@ -81,7 +81,7 @@ func (p *Pages) renderBatch(q *Question, sc *scope, room *Buffer) *Page {
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = p.appendRow(dst, pools, v, i, 0, &room.metrics)
+		dst = p.appendRow(dst, pools, &rankings.Row{View: v, Index: i}, &room.metrics)
 	}
 
 	dst = render.AppendMissingIDs(append(dst, ']'), missing)

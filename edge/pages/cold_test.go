@@ -66,7 +66,7 @@ func BenchmarkColdRows(b *testing.B) {
 			body = p.appendPositions(body, &page, room)
 		} else {
 			for i := range page.Rows {
-				body = p.appendRow(body, false, view, page.Rows[i].Index, 1, &room.metrics)
+				body = p.appendRow(body, false, &page.Rows[i], &room.metrics)
 			}
 		}
 		took[n%2] = append(took[n%2], time.Since(begun))

@@ -164,7 +164,7 @@ func (p *Pages) appendPosition(
 	defer h.room.Release()
 
 	var m value.Metrics
-	dst = p.appendRow(dst, false, v, i, 0, &m)
+	dst = p.appendRow(dst, false, &rankings.Row{View: v, Index: i}, &m)
 	dst = render.AppendHistory(dst[:len(dst)-1], h.entries, h.flags)
 	return append(dst, '}'), h.flags.Degraded, nil
 }

@@ -2,7 +2,8 @@
 // server parses the parameters into a Question and sends the Reply.
 //
 //	pages.go     the way of a question to its reply; page.go what a reply is
-//	list.go      a page of positions or pools; ahead.go reads its rows ahead
+//	list.go      a page of positions or pools; listing.go how these two lists differ
+//	rows.go      the rows of lists, batches, details and exports; ahead.go reads them ahead
 //	starts.go    where pages begin that are probably asked for next
 //	export.go    all rows of a list
 //	ticks.go     the initialised ticks of a pool

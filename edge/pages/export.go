@@ -210,8 +210,7 @@ func (e *Export) appendRow(dst []byte, row *rankings.Row) []byte {
 
 // appendObject appends a row as lists have it.
 func (e *Export) appendObject(dst []byte, row *rankings.Row) []byte {
-	pools := e.list.listsPools()
-	return e.pages.appendRow(dst, pools, row.View, row.Index, row.Rank, &e.metrics)
+	return e.pages.appendRow(dst, e.list.listsPools(), row, &e.metrics)
 }
 
 // Close ends the export. Its cut is kept for as long as behind any answer.

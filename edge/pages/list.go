@@ -5,25 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/block"
-	"tidemark/rankings/market"
-	"tidemark/rankings/value"
-	"tidemark/storage/accounts"
 	"tidemark/storage/pace"
 )
-
-// listing is a question for a page of positions or pools that is not in the page
-// cache.
-type listing struct {
-	*Question
-	page, limit, offset uint64
-	totalCap            uint64 // limits.total-cap when it was asked, which may be changed meanwhile
-	text                []byte // the canonical question
-	filtered            bool   // counts and selections of the filter are kept
-}
 
 // found is the rows of a page and what is known about the whole list.
 type found struct {
@@ -95,91 +81,6 @@ func listError(cause error) *render.Error {
 		return render.Unavailable("records are still loading after a restart", retryAfter)
 	}
 	return errUnreadable(cause)
-}
-
-// The two lists differ only in the functions from here to appendRow, and in how renderList
-// renders their rows.
-
-// listsPools reports whether the list is of pools; otherwise it is of positions.
-func (q *Question) listsPools() bool {
-	return q.Route == accounts.RoutePools || q.Route == accounts.RoutePoolExport
-}
-
-// listChain returns the chain of a list, or 0 for all chains.
-func (q *Question) listChain() market.ChainID {
-	if q.listsPools() {
-		return q.Pools.Chain
-	}
-	return q.Positions.Chain
-}
-
-// appendList appends the canonical text of a list's question.
-func (q *Question) appendList(dst []byte) []byte {
-	if q.listsPools() {
-		return query.AppendPools(append(dst, "pools?"...), &q.Pools)
-	}
-	return query.AppendPositions(append(dst, "positions?"...), &q.Positions)
-}
-
-func newListing(q *Question, text []byte) *listing {
-	l := &listing{
-		Question: q, text: text, page: q.Positions.Page, limit: q.Positions.Limit,
-		filtered: q.Positions.IsFiltered(),
-	}
-	if q.listsPools() {
-		l.page, l.limit, l.filtered = q.Pools.Page, q.Pools.Limit, q.Pools.IsFiltered()
-	}
-	l.offset = rankings.Offset(l.page, l.limit)
-	return l
-}
-
-// filter returns the canonical question without page and limit.
-func (l *listing) filter() []byte { return l.appendPage(nil, 1, rankings.DefaultLimit) }
-
-// appendPage appends the canonical question for another page of the list.
-func (l *listing) appendPage(dst []byte, page, limit uint64) []byte {
-	if l.listsPools() {
-		other := l.Pools
-		other.Page, other.Limit = page, limit
-		return query.AppendPools(append(dst, "pools?"...), &other)
-	}
-	other := l.Positions
-	other.Page, other.Limit = page, limit
-	return query.AppendPositions(append(dst, "positions?"...), &other)
-}
-
-// search prepares a search of the list in views.
-func (l *listing) search(views []*rankings.View) (*rankings.Search, error) {
-	if l.listsPools() {
-		return rankings.SearchPools(views, &l.Pools)
-	}
-	return rankings.SearchPositions(views, &l.Positions)
-}
-
-// appendRow appends the rendered row of pool or position i. A rank of 0 is null.
-func (p *Pages) appendRow(
-	dst []byte, pool bool, v *rankings.View, i uint32, rank uint64, m *value.Metrics,
-) []byte {
-	if pool {
-		return render.AppendPool(dst, p.parts.poolRow(v, i), rank)
-	}
-
-	at := v.State.Positions.At(i)
-	return appendPosition(dst, v, i, at, p.parts.partsOf(v).share(at.Pool), rank, m)
-}
-
-// appendPosition appends the rendered row of position i, which is at, with the parts that
-// the rows of its pool share; nil: without.
-func appendPosition(
-	dst []byte, v *rankings.View, i uint32, at *market.Position, share *render.Share, rank uint64,
-	m *value.Metrics,
-) []byte {
-	if share == nil {
-		value.Position(v.State, i, m)
-		return render.AppendPosition(dst, v.State, i, m, rank)
-	}
-	share.Measure(v.State, at, m)
-	return share.AppendPosition(dst, v.State, at, m, rank)
 }
 
 // findRows finds the rows of a page. When the view knows all rows of the list it
@@ -356,32 +257,6 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page 
 	return &Page{
 		Body: dst, free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}
-}
-
-// appendPools appends the rows of a page of pools.
-func (p *Pages) appendPools(dst []byte, rows []rankings.Row) []byte {
-	for i := range rows {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = render.AppendPool(dst, p.parts.poolRow(rows[i].View, rows[i].Index), rows[i].Rank)
-	}
-	return dst
-}
-
-// appendPositions appends the rows of a page of positions.
-func (p *Pages) appendPositions(dst []byte, page *rankings.Page, room *Buffer) []byte {
-	ahead, m := p.parts.readAhead(page, room), &room.metrics
-	for i := range ahead {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		a, r := &ahead[i], &page.Rows[i]
-		dst = appendPosition(dst, r.View, r.Index, a.position, a.share, r.Rank, m)
-	}
-
-	clear(ahead) // so that a buffer which waits for its next page keeps no view alive
-	return dst
 }
 
 // paginate returns the pagination object of a page.
