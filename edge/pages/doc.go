@@ -22,7 +22,7 @@
 //	recent.go    what was used last; buffer.go memory that is used again
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
-//	encoder.go   compresses bodies that are sent in parts
+//	coding.go    compresses bodies, whole or in parts
 //	limits.go    every bound with its reason
 //
 // The only data shared with writers is the board's snapshot of all chains, read

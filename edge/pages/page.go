@@ -1,12 +1,7 @@
 package pages
 
 import (
-	"bytes"
-	"sync"
 	"sync/atomic"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"tidemark/edge/render"
 )
@@ -56,19 +51,15 @@ func (s *Pages) Stale(r *Reply) *Page {
 // staleBytes is room for stale and dataAsOf.
 const staleBytes = 64
 
-// Coding is a content coding.
-type Coding uint8
-
-// The content codings, in ascending order of preference when a client accepts
-// several equally.
-const (
-	Identity Coding = iota
-	Gzip
-	Zstd
-	numCodings
-)
-
-func (c Coding) String() string { return [...]string{"identity", "gzip", "zstd"}[c] }
+// tellCost tells the page cache that a page, or the page whose stale form it is, costs more.
+func (s *Pages) tellCost(p *Page) {
+	if p.of != nil {
+		p = p.of
+	}
+	if p.key != "" { // it is not the cache's otherwise
+		s.cache.put(p)
+	}
+}
 
 // Packed returns the body of a page in a coding. The first call compresses it; the
 // result is kept with the page, which then costs the page cache more.
@@ -81,54 +72,3 @@ func (s *Pages) Packed(p *Page, c Coding) []byte {
 	s.tellCost(p)
 	return body
 }
-
-// tellCost tells the page cache that a page, or the page whose stale form it is, costs more.
-func (s *Pages) tellCost(p *Page) {
-	if p.of != nil {
-		p = p.of
-	}
-	if p.key != "" { // it is not the cache's otherwise
-		s.cache.put(p)
-	}
-}
-
-// pack compresses a body with the fastest settings, since a page lives for a few
-// seconds only.
-func pack(body []byte, c Coding) []byte {
-	if c == Zstd {
-		return zstdEncoder().EncodeAll(body, make([]byte, 0, len(body)/4))
-	}
-
-	var out bytes.Buffer
-	out.Grow(len(body) / 4)
-	w := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
-
-	w.Reset(&out)
-	if _, err := w.Write(body); err != nil {
-		panic("BUG: compressing into memory failed")
-	}
-	if err := w.Close(); err != nil {
-		panic("BUG: compressing into memory failed")
-	}
-	return out.Bytes()
-}
-
-// zstdEncoder returns the shared encoder, whose EncodeAll is safe for concurrent
-// use.
-var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		panic("BUG: the zstd encoder refuses its options: " + err.Error())
-	}
-	return e
-})
-
-var gzipWriters = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("BUG: gzip refuses its fastest level: " + err.Error())
-	}
-	return w
-}}
