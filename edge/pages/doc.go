@@ -16,7 +16,8 @@
 //	jobs.go      counts and selections that may outlive their request
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
-//	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
+//	walk.go      the views of a pinned walk, which are a cut (cut.go)
+//	pins.go      keeps cuts; sharedpins.go on all nodes
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
 //	past.go      days and hours that are over
 //	recent.go    what was used last; buffer.go memory that is used again
