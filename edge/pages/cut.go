@@ -75,6 +75,14 @@ func generationOf(v *rankings.View) query.Generation {
 	return query.Generation{Chain: v.State.Chain, Number: v.Generation}
 }
 
+// appendGenerations appends the names of the generations of views.
+func appendGenerations(dst query.Generations, views []*rankings.View) query.Generations {
+	for _, v := range views {
+		dst = append(dst, generationOf(v))
+	}
+	return dst
+}
+
 // areNamed reports whether named are the generations of views.
 func areNamed(views []*rankings.View, named []query.Generation) bool {
 	return slices.EqualFunc(views, named, func(v *rankings.View, g query.Generation) bool {

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"strings"
 
+	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -125,25 +125,8 @@ func oldestConfirmed(views []*rankings.View) int64 {
 
 // formatGenerations returns the X-Generation header of an answer from views.
 func formatGenerations(views ...*rankings.View) string {
-	var dst []byte
-	for i, v := range views {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendUint(dst, uint64(v.State.Chain), 10)
-		dst = append(dst, ':')
-		dst = strconv.AppendUint(dst, v.Generation, 10)
-	}
-	return string(dst)
-}
-
-// formatChains lists the chains of views.
-func formatChains(views []*rankings.View) string {
-	var ids []string
-	for _, v := range views {
-		ids = append(ids, strconv.FormatUint(uint64(v.State.Chain), 10))
-	}
-	return strings.Join(ids, ", ")
+	var room [4]query.Generation
+	return appendGenerations(room[:0], views).String()
 }
 
 // Published returns the X-Generation header of an answer without data: all

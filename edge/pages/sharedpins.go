@@ -138,12 +138,10 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 
 // tell tells the other nodes that a cut is the pin of accounts.
 func (s *sharedPins) tell(c *cut, now time.Time, accounts ...uint64) {
-	w := &Walk{Accounts: accounts, Age: now.Sub(c.made)}
-	for _, v := range c.views {
-		w.Generations = append(w.Generations, generationOf(v))
-	}
 	c.told = now
-	s.tellWalk(w)
+	s.tellWalk(&Walk{
+		Generations: appendGenerations(nil, c.views), Accounts: accounts, Age: now.Sub(c.made),
+	})
 	s.updateSoon() // which finds out when to tell again
 }
 

@@ -84,7 +84,7 @@ func errNotKept(asked []*rankings.View, named *query.Cut) *render.Error {
 			return g.Chain == v.State.Chain
 		}) {
 			return render.BadRequest(fmt.Errorf("generation names chains %s; the question is about "+
-				"chains %s", named.Names(), formatChains(asked)))
+				"chains %s", named.Named.Chains(), appendGenerations(nil, asked).Chains()))
 		}
 	}
 	return errGone

@@ -50,6 +50,15 @@ func (list Generations) String() string {
 	return string(dst)
 }
 
+// Chains lists the chains of the generations, as errors do.
+func (list Generations) Chains() string {
+	var ids []string
+	for _, g := range list {
+		ids = append(ids, strconv.FormatUint(uint64(g.Chain), 10))
+	}
+	return strings.Join(ids, ", ")
+}
+
 // IsSet reports whether the question says what it is answered from.
 func (c *Cut) IsSet() bool { return c.Pin || len(c.Named) > 0 }
 
@@ -105,16 +114,7 @@ func (c *Cut) checkChain(asked market.ChainID) error {
 	if asked == 0 || len(c.Named) == 0 || len(c.Named) == 1 && c.Named[0].Chain == asked {
 		return nil
 	}
-	return fmt.Errorf("generation names chains %s; the question is about chain %d", c.Names(), asked)
-}
-
-// Names lists the chains of the named generations.
-func (c *Cut) Names() string {
-	var names []string
-	for i := range c.Named {
-		names = append(names, strconv.FormatUint(uint64(c.Named[i].Chain), 10))
-	}
-	return strings.Join(names, ", ")
+	return fmt.Errorf("generation names chains %s; the question is about chain %d", c.Named.Chains(), asked)
 }
 
 var colon = []byte{':'}
