@@ -76,17 +76,17 @@ func (c *chartParts) close() { c.kept.Close() }
 
 // appendCharts begins a chart with what pools and positions have in common. of is the
 // position whose range is marked, or nil. line is what series are computed from.
-func (s *Pages) appendCharts(
+func (p *Pages) appendCharts(
 	dst []byte, q *Question, v *rankings.View, pool uint32, of *market.Position,
 ) (body []byte, line *chart.Timeline, failed *render.Error) {
 	st := v.State
 	key := chartKey{st.Chain, v.Generation, pool, q.Chart}
-	if part, ok := s.charts.get(&key); ok {
+	if part, ok := p.charts.get(&key); ok {
 		dst = render.AppendRange(append(dst, part.head...), of)
 		return append(dst, part.tail...), part.line.In(st), nil
 	}
 
-	line, err := s.timeline(v, pool, q.Chart)
+	line, err := p.timeline(v, pool, q.Chart)
 	if err != nil {
 		return nil, nil, errUnreadable(err)
 	}
@@ -98,7 +98,7 @@ func (s *Pages) appendCharts(
 	dst = render.AppendBins(dst, render.DecimalsOf(st, st.Pools.At(pool)), chart.Bins(st, pool))
 	dst = render.AppendPoolOverviewCurrent(dst, st, pool)
 
-	s.charts.put(&key, dst[from:middle], dst[behind:], line)
+	p.charts.put(&key, dst[from:middle], dst[behind:], line)
 	return dst, line, nil
 }
 

@@ -11,16 +11,16 @@ import (
 )
 
 // appendPoolCharts appends the charts of a pool.
-func (s *Pages) appendPoolCharts(
+func (p *Pages) appendPoolCharts(
 	dst []byte, q *Question, v *rankings.View, i uint32,
 ) ([]byte, *render.Error) {
-	turn, busy := s.beginCharts(q, v.State, i)
+	turn, busy := p.beginCharts(q, v.State, i)
 	if busy != nil {
 		return nil, busy
 	}
 	defer turn.end()
 
-	dst, line, failed := s.appendCharts(dst, q, v, i, nil)
+	dst, line, failed := p.appendCharts(dst, q, v, i, nil)
 	if failed != nil {
 		return nil, failed
 	}
@@ -29,21 +29,21 @@ func (s *Pages) appendPoolCharts(
 }
 
 // appendPositionCharts appends the charts of a position.
-func (s *Pages) appendPositionCharts(
+func (p *Pages) appendPositionCharts(
 	dst []byte, q *Question, v *rankings.View, i uint32,
 ) ([]byte, *render.Error) {
-	p := v.State.Positions.At(i)
-	turn, busy := s.beginCharts(q, v.State, p.Pool)
+	of := v.State.Positions.At(i)
+	turn, busy := p.beginCharts(q, v.State, of.Pool)
 	if busy != nil {
 		return nil, busy
 	}
 	defer turn.end()
 
-	dst, line, failed := s.appendCharts(dst, q, v, p.Pool, p)
+	dst, line, failed := p.appendCharts(dst, q, v, of.Pool, of)
 	if failed != nil {
 		return nil, failed
 	}
-	series, err := s.positionSeries(v, i, q.Interval.Step(), line)
+	series, err := p.positionSeries(v, i, q.Interval.Step(), line)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
@@ -51,17 +51,17 @@ func (s *Pages) appendPositionCharts(
 }
 
 // beginCharts waits for the turn of charts of many points. Others do not wait.
-func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (admitted, *render.Error) {
+func (p *Pages) beginCharts(q *Question, st *market.State, pool uint32) (admitted, *render.Error) {
 	step := q.Interval.Step()
 	points := step.Of(st.Now()) - step.First(st, pool, q.Range.Days())
 	if points < longChart {
 		return admitted{}, nil
 	}
-	return s.admission.begin(task{q.Account, chartTask, int(points)})
+	return p.admission.begin(task{q.Account, chartTask, int(points)})
 }
 
 // timeline reads the stored ends of a pool's days or hours over the range of a chart.
-func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.Timeline, error) {
+func (p *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.Timeline, error) {
 	st, step := v.State, c.Interval.Step()
 	from := step.First(st, pool, c.Range.Days())
 	var kept chart.Records
@@ -69,17 +69,17 @@ func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.T
 
 	// The last day before the range carries its price into a gap at the start.
 	if step == chart.Hourly {
-		err = s.hourEnds(st, pool, market.DayOf(step.Start(from)), &kept)
+		err = p.hourEnds(st, pool, market.DayOf(step.Start(from)), &kept)
 	} else {
-		kept.Ends, err = s.dayEnds(v, pool, from)
+		kept.Ends, err = p.dayEnds(v, pool, from)
 	}
 	if err != nil {
 		return nil, err
 	}
 
-	p := st.Pools.At(pool)
-	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		if kept.Quotes[leg], err = s.quotes(v, token, step, from); err != nil {
+	of := st.Pools.At(pool)
+	for leg, token := range [2]uint32{of.Currency0, of.Currency1} {
+		if kept.Quotes[leg], err = p.quotes(v, token, step, from); err != nil {
 			return nil, err
 		}
 	}
@@ -88,8 +88,8 @@ func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.T
 
 // hourEnds reads the hours of a pool from a day on, led by the newest day before it. A
 // pool that was created on that day opened at the day's price.
-func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records) error {
-	days := s.cfg.Store.PoolDaysFrom(st.Chain, pool, from, from)
+func (p *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records) error {
+	days := p.cfg.Store.PoolDaysFrom(st.Chain, pool, from, from)
 	defer days.Close()
 	for days.Next() {
 		if d := days.Entry(); d.Day == from {
@@ -102,7 +102,7 @@ func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records)
 		return err
 	}
 
-	hours, err := s.cfg.Store.PoolHours(st.Chain, pool, from, market.DayOf(st.Now()))
+	hours, err := p.cfg.Store.PoolHours(st.Chain, pool, from, market.DayOf(st.Now()))
 	for i := range hours {
 		to.Ends = append(to.Ends, chart.EndOfHour(&hours[i]))
 	}
@@ -111,32 +111,32 @@ func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records)
 
 // positionSeries computes the series of position i. There are none when its history
 // is longer than limits.transactions-max.
-func (s *Pages) positionSeries(
+func (p *Pages) positionSeries(
 	v *rankings.View, i uint32, step chart.Step, t *chart.Timeline,
 ) (chart.PositionPoints, error) {
 	st := v.State
-	p := st.Positions.At(i)
-	if int64(p.Entries) > int64(s.limits.Load().TransactionsMax) {
+	of := st.Positions.At(i)
+	if int64(of.Entries) > int64(p.limits.Load().TransactionsMax) {
 		return chart.PositionPoints{}, nil
 	}
 
 	begin, end := t.PositionPast(i)
-	if begin >= end && p.Entries > 0 {
+	if begin >= end && of.Entries > 0 {
 		return t.Position(i, &chart.PositionRecords{}), nil
 	}
 
 	var kept chart.PositionRecords
 	var err error
-	if kept.History, err = s.changes(st, i, step, begin, end); err != nil {
+	if kept.History, err = p.changes(st, i, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Lower, err = s.outside(st, p, p.TickLower, p.LowerSlot, step, begin, end); err != nil {
+	if kept.Lower, err = p.outside(st, of, of.TickLower, of.LowerSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Upper, err = s.outside(st, p, p.TickUpper, p.UpperSlot, step, begin, end); err != nil {
+	if kept.Upper, err = p.outside(st, of, of.TickUpper, of.UpperSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Native, err = s.nativeQuotes(v, step, t.From()); err != nil {
+	if kept.Native, err = p.nativeQuotes(v, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil
@@ -144,16 +144,16 @@ func (s *Pages) positionSeries(
 
 // changes returns what happened to position i, for a series from an interval to another.
 // Most positions need the store for it.
-func (s *Pages) changes(
+func (p *Pages) changes(
 	st *market.State, i uint32, step chart.Step, from, to uint32,
 ) (*chart.History, error) {
-	p := st.Positions.At(i)
-	if h, ok := chart.HistoryOfMint(st, p, step, from, to); ok {
+	of := st.Positions.At(i)
+	if h, ok := chart.HistoryOfMint(st, of, step, from, to); ok {
 		return h, nil
 	}
 
-	h := chart.NewHistory(p, step, from, to)
-	it := s.transactions(st, i, storage.OldestFirst)
+	h := chart.NewHistory(of, step, from, to)
+	it := p.transactions(st, i, storage.OldestFirst)
 	defer it.Close()
 	for it.Next() {
 		h.Add(it.Entry())
@@ -164,11 +164,11 @@ func (s *Pages) changes(
 // outside returns the fee growth outside a tick of a position by the day or hour from an
 // interval to another, led by the newest of the days before. The slot is that of the tick's
 // record, if the position is open.
-func (s *Pages) outside(
-	st *market.State, p *market.Position, tick int32, slot uint32, step chart.Step, from, to uint32,
+func (p *Pages) outside(
+	st *market.State, of *market.Position, tick int32, slot uint32, step chart.Step, from, to uint32,
 ) ([]chart.Outside, error) {
 	// What was written last before all of them is still in the record.
-	if p.IsOpen() {
+	if of.IsOpen() {
 		if now := chart.OutsideNow(st.Ticks.At(slot), step); now.At <= from {
 			return []chart.Outside{now}, nil
 		}
@@ -176,19 +176,19 @@ func (s *Pages) outside(
 
 	first, last := market.DayOf(step.Start(from)), market.DayOf(step.Start(to))
 	if step == chart.Daily {
-		days := s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last)
+		days := p.cfg.Store.TickDaysFrom(st.Chain, of.Pool, tick, first, last)
 		return readSeries(days, chart.OutsideOfDay)
 	}
 
 	var written []chart.Outside
-	before, known, err := s.cfg.Store.TickDayAt(st.Chain, p.Pool, tick, first-1)
+	before, known, err := p.cfg.Store.TickDayAt(st.Chain, of.Pool, tick, first-1)
 	if err != nil {
 		return nil, err
 	}
 	if known {
 		written = append(written, chart.OutsideOfDay(&before).LastHour())
 	}
-	hours, err := s.cfg.Store.TickHours(st.Chain, p.Pool, tick, first, last)
+	hours, err := p.cfg.Store.TickHours(st.Chain, of.Pool, tick, first, last)
 	for i := range hours {
 		written = append(written, chart.OutsideOfHour(&hours[i]))
 	}

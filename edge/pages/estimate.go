@@ -34,7 +34,7 @@ func (p *Pages) CheckEstimate(q *Question) *render.Error {
 }
 
 // appendEstimate appends what a position of a range and value would have earned in a pool.
-func (s *Pages) appendEstimate(
+func (p *Pages) appendEstimate(
 	dst []byte, q *Question, v *rankings.View, pool uint32,
 ) ([]byte, *render.Error) {
 	st, asked := v.State, &q.Estimate
@@ -49,7 +49,7 @@ func (s *Pages) appendEstimate(
 	}
 
 	first := chart.Daily.First(st, pool, asked.Range.Days())
-	turn, busy := s.beginEstimate(q, st, first, most)
+	turn, busy := p.beginEstimate(q, st, first, most)
 	if busy != nil {
 		return nil, busy
 	}
@@ -60,12 +60,12 @@ func (s *Pages) appendEstimate(
 		TickLower: asked.TickLower, TickUpper: asked.TickUpper, ValueUsd: asked.ValueUsd,
 	}
 	slots := chart.FindKept(st, positions, from, [2]int32{about.TickLower, about.TickUpper})
-	replay, err := s.replay(st, pool, first, from)
+	replay, err := p.replay(st, pool, first, from)
 	if err == nil {
-		about.Kept, err = s.keptTicks(st, slots, first)
+		about.Kept, err = p.keptTicks(st, slots, first)
 	}
 	if err == nil {
-		about.Quotes, err = s.quotesAt(st, pool, from)
+		about.Quotes, err = p.quotesAt(st, pool, from)
 	}
 	if err != nil {
 		return nil, errUnreadable(err)
@@ -86,7 +86,7 @@ func errTooLiquid(asked *query.Estimate) error {
 
 // beginEstimate waits for the turn of an estimate. Each reads the hours of the last 30
 // days, which takes a millisecond, a day of each before, and the positions of the pool.
-func (s *Pages) beginEstimate(
+func (p *Pages) beginEstimate(
 	q *Question, st *market.State, first uint32, positions int,
 ) (admitted, *render.Error) {
 	today, hourly := market.DayOf(st.Now()), max(first, chart.HourlyFrom(st))
@@ -94,15 +94,15 @@ func (s *Pages) beginEstimate(
 	if hourly <= today {
 		points += int(today-hourly+1) * market.HoursOfDay
 	}
-	return s.admission.begin(task{q.Account, estimateTask, points})
+	return p.admission.begin(task{q.Account, estimateTask, points})
 }
 
 // replay reads what is kept of a pool from the beginning of a day on, or from its
 // creation in that day.
-func (s *Pages) replay(
+func (p *Pages) replay(
 	st *market.State, pool, first uint32, from int64,
 ) (*chart.Replay, error) {
-	days, err := s.readDayEnds(st, pool, first, market.DayOf(st.Now()))
+	days, err := p.readDayEnds(st, pool, first, market.DayOf(st.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Pages) replay(
 
 	switch {
 	case market.DayOf(st.Pools.At(pool).CreatedAt) == first:
-		created, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, first)
+		created, known, err := p.cfg.Store.PoolDayAt(st.Chain, pool, first)
 		if err == nil && !known {
 			err = fmt.Errorf("cannot find the first day %d of pool %d", first, pool)
 		}
@@ -125,7 +125,7 @@ func (s *Pages) replay(
 	}
 
 	if hourly, today := max(first, chart.HourlyFrom(st)), market.DayOf(st.Now()); hourly <= today {
-		hours, err := s.cfg.Store.PoolHours(st.Chain, pool, hourly, today)
+		hours, err := p.cfg.Store.PoolHours(st.Chain, pool, hourly, today)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *Pages) replay(
 
 // keptTicks reads the fee growth outside of ticks that stayed initialised, as it was
 // when a day began.
-func (s *Pages) keptTicks(
+func (p *Pages) keptTicks(
 	st *market.State, slots [2]uint32, first uint32,
 ) (kept [2]chart.KeptTick, err error) {
 	for n, slot := range slots {
@@ -147,7 +147,7 @@ func (s *Pages) keptTicks(
 		}
 
 		now := st.Ticks.At(slot)
-		then, known, err := s.cfg.Store.TickDayAt(st.Chain, now.Pool, now.Tick, first-1)
+		then, known, err := p.cfg.Store.TickDayAt(st.Chain, now.Pool, now.Tick, first-1)
 		if err != nil {
 			return kept, err
 		}
@@ -161,12 +161,12 @@ func (s *Pages) keptTicks(
 }
 
 // quotesAt reads what a pool's tokens were worth at a time, by the record of its hour.
-func (s *Pages) quotesAt(
+func (p *Pages) quotesAt(
 	st *market.State, pool uint32, at int64,
 ) (worth [2]value.Quote, err error) {
-	p, hour := st.Pools.At(pool), market.HourOf(at)
-	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		quotes, err := s.readQuotes(st, token, chart.Hourly, hour, hour)
+	of, hour := st.Pools.At(pool), market.HourOf(at)
+	for leg, token := range [2]uint32{of.Currency0, of.Currency1} {
+		quotes, err := p.readQuotes(st, token, chart.Hourly, hour, hour)
 		if err != nil {
 			return worth, err
 		}

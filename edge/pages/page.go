@@ -34,7 +34,7 @@ type Reply struct {
 
 // Stale returns the page of a reply with stale and dataAsOf added. The first call makes
 // it; it is kept with the page, which then costs the page cache more.
-func (s *Pages) Stale(r *Reply) *Page {
+func (p *Pages) Stale(r *Reply) *Page {
 	if kept := r.stale.Load(); kept != nil && kept.asOf == r.AsOf {
 		return kept
 	}
@@ -44,7 +44,7 @@ func (s *Pages) Stale(r *Reply) *Page {
 	body = append(render.AppendStale(body, r.AsOf), '}')
 	stale := &Page{Body: body, Generations: r.Generations, of: r.Page, asOf: r.AsOf}
 	r.stale.Store(stale)
-	s.tellCost(r.Page)
+	p.tellCost(r.Page)
 	return stale
 }
 
@@ -52,23 +52,23 @@ func (s *Pages) Stale(r *Reply) *Page {
 const staleBytes = 64
 
 // tellCost tells the page cache that a page, or the page whose stale form it is, costs more.
-func (s *Pages) tellCost(p *Page) {
-	if p.of != nil {
-		p = p.of
+func (p *Pages) tellCost(page *Page) {
+	if page.of != nil {
+		page = page.of
 	}
-	if p.key != "" { // it is not the cache's otherwise
-		s.cache.put(p)
+	if page.key != "" { // it is not the cache's otherwise
+		p.cache.put(page)
 	}
 }
 
 // Packed returns the body of a page in a coding. The first call compresses it; the
 // result is kept with the page, which then costs the page cache more.
-func (s *Pages) Packed(p *Page, c Coding) []byte {
-	if kept := p.packed[c].Load(); kept != nil {
+func (p *Pages) Packed(page *Page, c Coding) []byte {
+	if kept := page.packed[c].Load(); kept != nil {
 		return *kept
 	}
-	body := pack(p.Body, c)
-	p.packed[c].Store(&body)
-	s.tellCost(p)
+	body := pack(page.Body, c)
+	page.packed[c].Store(&body)
+	p.tellCost(page)
 	return body
 }
