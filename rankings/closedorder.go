@@ -1,7 +1,6 @@
 package rankings
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -68,25 +67,6 @@ type closedEdit struct {
 	come  []comingRow
 }
 
-// comingRow is a row that comes into an order before an index.
-type comingRow struct {
-	key     uint64
-	row, at uint32
-}
-
-// compareComing compares rows that come into an order.
-func (v *View) compareComing(id orderID, a, b comingRow) int {
-	if a.key != b.key {
-		return cmp.Compare(a.key, b.key)
-	}
-	return id.compareRows(v, a.row, b.row)
-}
-
-// isAfter reports whether a row that an order has is after one that comes into it.
-func (v *View) isAfter(id orderID, row uint32, r *comingRow) bool {
-	return v.compareComing(id, comingRow{key: v.sortKey(id, row), row: row}, *r) > 0
-}
-
 // leafOf returns the indexes of the leaf that a row with a key belongs to.
 func (e *closedEdit) leafOf(key uint64, row uint32) (from, to int) {
 	o := e.order
@@ -125,48 +105,4 @@ func (e *closedEdit) apply() []uint32 {
 		e.come[i].at -= uint32(removed)
 	}
 	return insertAt(removeAt(e.ids, e.gone), e.come)
-}
-
-// removeAt removes the elements at some indexes, which ascend.
-func removeAt(ids, gone []uint32) []uint32 {
-	if len(gone) == 0 {
-		return ids
-	}
-	to := int(gone[0])
-	for n, at := range gone {
-		end := len(ids)
-		if n+1 < len(gone) {
-			end = int(gone[n+1])
-		}
-		to += copy(ids[to:], ids[at+1:end])
-	}
-	return ids[:to]
-}
-
-// spareRows is the room for rows that come before an order moves to other memory.
-const spareRows = 1 << 12
-
-// keepCopy copies an order to where it is kept for the next generation.
-func keepCopy(to *[]uint32, ids []uint32) {
-	if cap(*to) < len(ids) {
-		*to = make([]uint32, 0, len(ids)+spareRows)
-	}
-	*to = append((*to)[:0], ids...)
-}
-
-// insertAt inserts rows, whose indexes ascend. Those from the last one on move first, so
-// that each element moves once.
-func insertAt(ids []uint32, come []comingRow) []uint32 {
-	end, n := len(ids), len(ids)+len(come)
-	if n > cap(ids) {
-		ids = append(make([]uint32, 0, n+spareRows), ids...)
-	}
-
-	ids = ids[:n]
-	for i, c := range slices.Backward(come) {
-		at := int(c.at)
-		copy(ids[at+i+1:], ids[at:end])
-		ids[at+i], end = c.row, at
-	}
-	return ids
 }
