@@ -98,6 +98,18 @@ func (v *View) Pool(id market.PoolID) (uint32, bool) {
 	})
 }
 
+// Token returns the index of the token with that address. A view without columns
+// compares every token.
+func (v *View) Token(a market.Address) (uint32, bool) {
+	var x index.IDs
+	if v.columns != nil {
+		x = v.columns.tokens
+	}
+	return x.Find(v.State.Tokens.Len(), func(row uint32) int {
+		return bytes.Compare(v.State.Tokens.At(row).Address[:], a[:])
+	})
+}
+
 // owner returns the index of an owner. The view must be warm.
 func (v *View) owner(a *market.Address) (uint32, bool) {
 	return v.columns.owners.Find(v.State.Owners.Len(), func(row uint32) int {

@@ -1,12 +1,10 @@
 package rankings
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 
 	"tidemark/rankings/block"
-	"tidemark/rankings/index"
 	"tidemark/rankings/market"
 )
 
@@ -92,18 +90,6 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 	return found
 }
 
-// Token returns the index of the token with that address. A view without columns
-// compares every token.
-func (v *View) Token(a market.Address) (uint32, bool) {
-	var x index.IDs
-	if v.columns != nil {
-		x = v.columns.tokens
-	}
-	return x.Find(v.State.Tokens.Len(), func(row uint32) int {
-		return bytes.Compare(v.State.Tokens.At(row).Address[:], a[:])
-	})
-}
-
 // poolsWithHooks returns the pools whose hooks are at an address. Tags are
 // compared first, since records are read out of sequence.
 func (v *View) poolsWithHooks(hooks *market.Address) *block.Bitmap {
@@ -134,22 +120,4 @@ func hookTag(a *market.Address) uint32 {
 		return 1
 	}
 	return tag
-}
-
-// equalTo returns the indexes of the values that equal one, as atLeast does.
-func equalTo(values []uint32, one uint32) *block.Bitmap {
-	set := block.NewBitmap(uint32(len(values)))
-	for w := range set.Words() {
-		word := uint64(0)
-		for i, value := range values[w*64 : min(w*64+64, len(values))] {
-			bit := uint64(0)
-			if value == one {
-				bit = 1
-			}
-			word |= bit << (i & 63)
-		}
-
-		set.Words()[w] = word
-	}
-	return set
 }
