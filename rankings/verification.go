@@ -2,13 +2,6 @@ package rankings
 
 import "tidemark/rankings/market"
 
-// Progress is the progress of a chain that is catching up.
-type Progress struct {
-	FromBlock, ToBlock, AtBlock uint64 // first block, the chain's head, current block
-	Events                      uint64 // read since FromBlock
-	RequestsPerSecond           float64
-}
-
 // Verification is a comparison of the ledger with the contracts at one block.
 type Verification struct {
 	Block       uint64       `json:"block"`
