@@ -83,13 +83,10 @@ func (w *Walk) placeRows(budget *int) (done bool) {
 func (w *Walk) seekOffset(leaves LeafReader) error {
 	total, known := w.search.Total()
 	switch {
-	case !known:
-		w.resumeFront()
-		return nil
-	case w.offset >= total:
+	case known && w.offset >= total:
 		w.done = true
 		return nil
-	case w.search.found != nil:
+	case !known || w.search.found != nil:
 		w.resumeFront()
 		return nil
 	}
@@ -100,7 +97,7 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 		for i, row := range w.begin {
 			w.cursors[i].nextMatch = row
 		}
-		w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
+		w.openPage(total)
 		return nil
 	}
 
@@ -117,7 +114,7 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 		return nil
 	}
 
-	w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
+	w.openPage(total)
 	if !ranked {
 		return nil // the rest of skip is read row by row
 	}
@@ -125,6 +122,11 @@ func (w *Walk) seekOffset(leaves LeafReader) error {
 	rest := w.skip
 	w.skip = 0
 	return seekRow(w.cursors, leaves, rest)
+}
+
+// openPage makes room for the rows of the page.
+func (w *Walk) openPage(total uint64) {
+	w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
 }
 
 // firstCursor returns the cursor with the next row of the merged order. It
