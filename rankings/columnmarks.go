@@ -7,6 +7,17 @@ import (
 	"tidemark/rankings/market"
 )
 
+// poolMarks are what every row of a pool asks of it.
+type poolMarks uint8
+
+const (
+	movedPool    poolMarks = 1 << iota // another price or fee growth than in prev
+	tickedPool                         // another tick than in prev
+	standardPool                       // it passes the default filters
+	pricedPool                         // another price of a token than in prev
+	crossedPool                        // its price may have crossed a tick since prev, or did
+)
+
 // rowMarks are the poolMarks of the rows of a chunk, the first one by the lowest bit.
 type rowMarks struct{ moved, ticked, priced, crossed uint64 }
 
