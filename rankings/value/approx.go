@@ -23,6 +23,9 @@ func approx(v *clmath.U256) float64 {
 	return high*two64*two64 + (clmath.WordFloat(v[1])*two64 + clmath.WordFloat(v[0]))
 }
 
+// Float is an integer of the chain as a float, within two units in the last place.
+func Float(v *clmath.U256) float64 { return approx(v) }
+
 // approx128 is approx of 128 bits.
 func approx128(v clmath.U128) float64 {
 	return clmath.WordFloat(v.Hi)*two64 + clmath.WordFloat(v.Lo)

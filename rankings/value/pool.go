@@ -155,9 +155,6 @@ func PriceAt(st *market.State, pool *market.Pool, sqrtPriceX96 *clmath.U256) flo
 	return PriceOf(st, pool, approx(sqrtPriceX96))
 }
 
-// Float is an integer of the chain as a float, within two units in the last place.
-func Float(v *clmath.U256) float64 { return approx(v) }
-
 // PriceOf is PriceAt of a sqrtPriceX96 that is a float.
 func PriceOf(st *market.State, pool *market.Pool, sqrtPriceX96 float64) float64 {
 	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
