@@ -76,7 +76,8 @@ type solver struct {
 
 	// Scratch of priceHops.
 	first, sorted []quote
-	between, ends []uint32
+	between       []uint32 // pools of two tokens that are no anchors
+	ends          []uint32 // of byToken
 }
 
 func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
@@ -142,12 +143,35 @@ func (s *solver) pauseAt(i int) {
 // priceHops prices what is no anchor, over the pools that want accepts. The quotes that
 // it returns are good until the next call.
 func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
-	s.first, s.between = s.first[:0], s.between[:0] // pools of two tokens that are no anchors
+	s.quoteAnchored(want)
+	s.sorted = s.byToken(s.sorted, s.first)
+	s.resolveAll(s.sorted, func([]quote) bool { return true })
+	s.priceByFeedOnly()
+
+	s.openSecondHop()
+	firsts := len(s.sorted)
+	s.quoteBetween()
+	if len(s.sorted) == firsts {
+		return s.sorted
+	}
+
+	s.first = s.byToken(s.first, s.sorted)
+	s.resolveAll(s.first, func(quotes []quote) bool {
+		return slices.ContainsFunc(quotes, func(q quote) bool { return !q.byAnchor })
+	})
+	return s.first
+}
+
+// quoteAnchored asks the pools that want accepts for the prices of tokens against anchors,
+// and lists those of two tokens that are no anchors.
+func (s *solver) quoteAnchored(want func(*market.Pool) bool) {
+	s.first, s.between = s.first[:0], s.between[:0]
 	for i := range s.st.Pools.Len() {
 		s.pauseAt(int(i))
 		pool := s.st.Pools.At(i)
 		anchor0 := s.prices[pool.Currency0].Anchor
 		anchor1 := s.prices[pool.Currency1].Anchor
+
 		switch {
 		case anchor0 && anchor1, s.wraps(pool), !want(pool):
 		case anchor0:
@@ -158,12 +182,11 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 			s.between = append(s.between, i)
 		}
 	}
+}
 
-	s.sorted = s.byToken(s.sorted, s.first)
-	s.resolveAll(s.sorted, func([]quote) bool { return true })
-	s.priceByFeedOnly()
-	s.openSecondHop()
-	firsts := len(s.sorted)
+// quoteBetween asks the listed pools for the prices of tokens against those that the first
+// hop priced.
+func (s *solver) quoteBetween() {
 	for n, i := range s.between {
 		s.pauseAt(n)
 		for side := range 2 {
@@ -172,16 +195,6 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 			}
 		}
 	}
-
-	if len(s.sorted) == firsts {
-		return s.sorted
-	}
-
-	s.first = s.byToken(s.first, s.sorted)
-	s.resolveAll(s.first, func(quotes []quote) bool {
-		return slices.ContainsFunc(quotes, func(q quote) bool { return !q.byAnchor })
-	})
-	return s.first
 }
 
 func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
