@@ -138,13 +138,3 @@ func (l *Ledger) gasUsd(wei clmath.U128) float64 {
 	w := wei.U256()
 	return clmath.ToFloat(&w, market.NativeDecimals) * l.nativeUsd()
 }
-
-// ownerIndex returns the index of an owner, who is added if not known.
-func (l *Ledger) ownerIndex(a market.Address) uint32 {
-	i, ok := l.ownerOf.find(a[:])
-	if !ok {
-		i = Owners.add(l, a)
-		l.ownerOf.add(i)
-	}
-	return i
-}
