@@ -52,25 +52,3 @@ func typeOf(delta clmath.I128) market.TransactionType {
 	}
 	return market.Collect
 }
-
-// independentUsd returns a token's recorded price for a position in a pool. As for
-// an open position, it is unknown if only that pool supports it.
-func (l *Ledger) independentUsd(token, pool uint32) float64 {
-	t := l.st.Tokens.At(token)
-	if ownPoolOnly(t, pool) {
-		return market.Unknown
-	}
-	return t.HourUsd
-}
-
-// flowUsd returns what a change paid to the position's owner in USD, at the prices
-// of its entry: fees, plus what was withdrawn or minus what was deposited.
-func (l *Ledger) flowUsd(p *market.Pool, c *change, t *market.Transaction) float64 {
-	token0, token1 := l.st.Tokens.At(p.Currency0), l.st.Tokens.At(p.Currency1)
-	principal := usdAt(&c.amount0, token0, t.Price0Usd) + usdAt(&c.amount1, token1, t.Price1Usd)
-	fees := usdAt(&c.fees0, token0, t.Price0Usd) + usdAt(&c.fees1, token1, t.Price1Usd)
-	if c.delta.Sign() > 0 {
-		return fees - principal
-	}
-	return fees + principal
-}

@@ -39,20 +39,6 @@ func (l *Ledger) addSwapTotals(i uint32, p *market.Pool, out clmath.I128) {
 	closeMinute(Minutes.edit(l, i), market.MinuteOf(l.time), b.Close)
 }
 
-// volumeUsd returns the USD value of a swap: of its input, or of its output if
-// the input has no price.
-func (l *Ledger) volumeUsd(p *market.Pool, out clmath.I128) float64 {
-	tokenIn, tokenOut := p.Currency1, p.Currency0
-	if l.replay.Down {
-		tokenIn, tokenOut = tokenOut, tokenIn
-	}
-	if usd := l.valueUsd(tokenIn, &l.replay.In); market.Known(usd) {
-		return usd
-	}
-	amount := out.Abs().U256()
-	return l.valueUsd(tokenOut, &amount)
-}
-
 // hourBucket returns the pool's bucket of the present hour for writing, a new one
 // at the hour's first swap. p is the pool's row, which must be writable.
 func (l *Ledger) hourBucket(i uint32, p *market.Pool) *market.HourBucket {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/binary"
 	"sort"
 
@@ -157,31 +156,6 @@ func (l *Ledger) countOpen(row *market.Position) {
 	l.st.OpenCount--
 	p.OpenPositions--
 	l.dropHolding(row.Owner, row.Pool)
-}
-
-// closePrice returns a token's recorded price for a position that closes in a
-// pool. As for an open position, it is unknown if only that pool supports it.
-func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
-	t := l.st.Tokens.At(token)
-	c := market.ClosePrice{
-		Usd: t.HourUsd, AsOf: t.HourAsOf, Markets: t.HourMarkets, Source: t.HourSource,
-		Reason: t.HourReason, Corroborated: t.HourCorroborated,
-	}
-	switch {
-	case !market.Known(c.Usd):
-	case ownPoolOnly(t, pool):
-		c.Usd, c.Source, c.Markets, c.AsOf = market.Unknown, market.SourceNone, 0, 0
-		c.Reason = cmp.Or(t.HourReason, market.ReasonOwnPoolOnly)
-	default:
-		c.Reason = market.ReasonNone
-	}
-	return c
-}
-
-// ownPoolOnly reports whether nothing but a pool supports the recorded price of a
-// token: positions in that pool have no independent price.
-func ownPoolOnly(t *market.Token, pool uint32) bool {
-	return t.HourOnlyPool == pool && !t.HourCorroborated
 }
 
 // addHolding counts an open position of an owner in a pool. The holders of a pool

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -97,44 +96,4 @@ func (l *Ledger) applyHour(h *hourRecord) {
 		p := Pools.edit(l, held.Pool)
 		p.Held, p.Others = held.Held, held.Others
 	}
-}
-
-// valueUsd returns the USD value of a raw amount by the hour's record.
-func (l *Ledger) valueUsd(token uint32, amount *clmath.U256) float64 {
-	t := l.st.Tokens.At(token)
-	return usdAt(amount, t, t.HourUsd)
-}
-
-// usdAt returns the USD value of a raw amount of a token at a price. An amount of 0
-// is worth 0 even if the price is not known.
-func usdAt(amount *clmath.U256, t *market.Token, usd float64) float64 {
-	if amount.IsZero() {
-		return 0
-	}
-	return clmath.ToFloat(amount, t.Decimals) * usd
-}
-
-// nativeUsd returns the native currency's price by the hour's record. One whose first pool was
-// created in this hour has none, but its wrapped form may.
-func (l *Ledger) nativeUsd() float64 {
-	if l.st.Native == market.NoIndex {
-		return market.Unknown
-	}
-	usd := l.st.Tokens.At(l.st.Native).HourUsd
-	if market.Known(usd) {
-		return usd
-	}
-	if wrapped, ok := l.tokenOf.find(l.cfg.WrappedNative[:]); ok {
-		return l.st.Tokens.At(wrapped).HourUsd
-	}
-	return market.Unknown
-}
-
-// gasUsd returns the USD value of wei by the hour's record.
-func (l *Ledger) gasUsd(wei clmath.U128) float64 {
-	if wei.IsZero() {
-		return 0
-	}
-	w := wei.U256()
-	return clmath.ToFloat(&w, market.NativeDecimals) * l.nativeUsd()
 }
