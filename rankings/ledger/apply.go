@@ -129,16 +129,9 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 	l.quarantineBlamed()
 
 	if hour != nil {
-		first := s.Time
-		if len(s.Blocks) > 0 {
-			first = s.Blocks[0].Time
+		if err := l.applyAnnounced(s, hour); err != nil {
+			return err
 		}
-		if hour.hour > market.HourOf(first) {
-			return fmt.Errorf("announced hour %d is after hour %d, in which the span begins",
-				hour.hour, market.HourOf(first))
-		}
-		l.advanceClock(int64(hour.hour) * market.Hour)
-		l.applyHour(hour)
 	}
 
 	// The hour may have moved the clock past the head; blocks count from the head.
@@ -165,6 +158,23 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 
 	l.advanceClock(s.Time)
 	l.dropTickDays()
+	return nil
+}
+
+// applyAnnounced moves the clock to an announced hour and applies its records. The hour must
+// not be after the one in which the span begins.
+func (l *Ledger) applyAnnounced(s *market.Span, hour *hourRecord) error {
+	first := s.Time
+	if len(s.Blocks) > 0 {
+		first = s.Blocks[0].Time
+	}
+	if hour.hour > market.HourOf(first) {
+		return fmt.Errorf("announced hour %d is after hour %d, in which the span begins",
+			hour.hour, market.HourOf(first))
+	}
+
+	l.advanceClock(int64(hour.hour) * market.Hour)
+	l.applyHour(hour)
 	return nil
 }
 
