@@ -53,7 +53,6 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		return err
 	}
 
-	wasOpen := row.IsOpen()
 	row.Pool, row.TickLower, row.TickUpper = c.pool, c.lower, c.upper
 	liquidity := row.Liquidity()
 	held := liquidityShare{
@@ -66,13 +65,21 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		return l.refuse("liquidity left by a burn", unsigned(liquidity), "0")
 	}
 
-	// The change is applied: update the position, its counts and its history.
+	l.setLiquidity(row, c, liquidity)
+	l.addFlows(row, c)
+	l.appendHistory(i, row, c, m)
+	return nil
+}
+
+// setLiquidity sets what a position has after a change that was applied, and counts it if it
+// was opened, reopened or closed.
+func (l *Ledger) setLiquidity(row *market.Position, c *change, liquidity clmath.U128) {
 	row.LowerSlot, row.UpperSlot = c.lowerSlot, c.upperSlot
 	if c.hookMayKeep(l.st.Pools.At(c.pool)) {
 		row.HookDelta = true
 	}
 
-	isOpen := !liquidity.IsZero()
+	wasOpen, isOpen := row.IsOpen(), !liquidity.IsZero()
 	if wasOpen || isOpen {
 		row.SetLiquidity(liquidity)
 	}
@@ -80,10 +87,6 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		l.countSeconds(row, c.secondsInside)
 		l.countOpen(row)
 	}
-
-	l.addFlows(row, c)
-	l.appendHistory(i, row, c, m)
-	return nil
 }
 
 // checkChange refuses a change that the position cannot have: a position keeps
