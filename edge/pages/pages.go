@@ -102,17 +102,7 @@ func New(cfg *Config) (*Pages, error) {
 	}
 	slices.Sort(p.enabled)
 
-	var err error
-	if p.cache, err = newPageCache(cfg.Metrics, cfg.NoPageCache); err != nil {
-		return nil, err
-	}
-	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
-		return nil, err
-	}
-	if p.past, err = newPastCache(); err != nil {
-		return nil, err
-	}
-	if p.charts, err = newChartParts(); err != nil {
+	if err := p.openCaches(); err != nil {
 		return nil, err
 	}
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
@@ -122,6 +112,21 @@ func New(cfg *Config) (*Pages, error) {
 	p.exports.byAccount = map[uint64]*accountExports{}
 	p.exporting = make(slots, max(1, runtime.GOMAXPROCS(0)-1))
 	return p, nil
+}
+
+// openCaches opens the caches that Close closes.
+func (p *Pages) openCaches() (err error) {
+	if p.cache, err = newPageCache(p.cfg.Metrics, p.cfg.NoPageCache); err != nil {
+		return err
+	}
+	if p.leaves, err = newLeafCache(p.cfg.Store, p.cfg.Metrics); err != nil {
+		return err
+	}
+	if p.past, err = newPastCache(); err != nil {
+		return err
+	}
+	p.charts, err = newChartParts()
+	return err
 }
 
 // Limits returns the limits in force.
