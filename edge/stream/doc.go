@@ -3,7 +3,8 @@
 //
 //	hub.go      one pass over the changes of a generation, for all streams
 //	watch.go    what a stream watches, and the index from that to streams
-//	tell.go     changes -> events, rendered once for all streams
+//	tell.go     which streams are told of a change
+//	events.go   changes -> events, rendered once for all streams
 //	resume.go   where a stream begins, and what it missed
 //	stream.go   what one stream has to send
 //	wheel.go    comments and units, by one ticker
