@@ -67,6 +67,9 @@ func AppendStale(dst []byte, dataAsOf int64) []byte {
 	return moment(append(dst, `,"stale":true,"dataAsOf":`...), dataAsOf)
 }
 
+// AppendAsOf appends the field asOf, a unix time in milliseconds.
+func AppendAsOf(dst []byte, asOf int64) []byte { return moment(append(dst, `,"asOf":`...), asOf) }
+
 func appendChainIDs(dst []byte, ids []market.ChainID) []byte {
 	for i, id := range ids {
 		if i > 0 {

@@ -38,6 +38,3 @@ func appendHoldings(dst []byte, h *rankings.Holdings) []byte {
 	dst = integer(append(dst, `,"unknown":`...), h.Unknown)
 	return append(dst, '}')
 }
-
-// AppendAsOf appends the field asOf, a unix time in milliseconds.
-func AppendAsOf(dst []byte, asOf int64) []byte { return moment(append(dst, `,"asOf":`...), asOf) }
