@@ -149,12 +149,13 @@ func (l *loaded) importCryo(
 		at = span.Head()
 		return err
 	})
+	if err == nil {
+		err = a.Sync()
+	}
 	if err != nil {
 		return errors.Join(err, a.Drop())
 	}
-	if err := a.Sync(); err != nil {
-		return err
-	}
+
 	for _, line := range source.Missing() {
 		fmt.Println("missing:", line)
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"tidemark/actors/feed/archive"
 	"tidemark/rankings/market"
@@ -62,6 +65,17 @@ func TestCryoImport(t *testing.T) {
 	}
 	f(a, right, "the archive has blocks 100 to 119 already; move "+archivePath(l.Data, 1)+" away first")
 
+	full, err := archive.Open(archive.Config{Identity: l.archiveConfig(c).Identity, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	withFilesUpTo(t, st.Bytes-1, func() { f(full, right, "cannot write the archive of chain 1") })
+	if st := full.Status(); st.Segments != 0 || st.Head.Number != 0 {
+		t.Errorf("an import for which there was no room left %+v", st)
+	}
+	f(full, right, "")
+
 	decimals := c.Decimals
 	c.Decimals = []string{"0x12=6"}
 	b, err := archive.Open(archive.Config{Identity: l.archiveConfig(c).Identity, Dir: t.TempDir()})
@@ -75,6 +89,22 @@ func TestCryoImport(t *testing.T) {
 	if len(b.Status().Holes) > 0 || b.Status().Segments > 0 {
 		t.Errorf("what failed left %+v", b.Status())
 	}
+}
+
+// withFilesUpTo does something while no file can be longer than so many bytes, as on a full disk.
+func withFilesUpTo(t *testing.T, bytes int64, do func()) {
+	t.Helper()
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(bytes), Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_FSIZE, &before)
+	do()
 }
 
 // A node begins with what its archives have, if each of its chains has one from its start.
