@@ -122,3 +122,29 @@ func TestLastHours(t *testing.T) {
 		t.Errorf("a day of format 6 is read as %+v, %v", again, err)
 	}
 }
+
+// TestOldHoursArePrunedAnew: a chain that was dropped and is indexed again keeps no more hours
+// than before.
+func TestOldHoursArePrunedAnew(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	const today = 20_000
+
+	for range 2 {
+		g := newRig(3, 1)
+		g.commit(t, s, 20, true)
+		g.st.Head.Time = today * market.Day
+		cut := g.cut(1, false)
+		cut.Changes.UndoableTime = g.st.Head.Time
+		for day := uint32(today - 2*keptDays); day <= today; day++ {
+			cut.Changes.Ops.Add(ledger.PoolHours.Put(market.PoolHour{Pool: 9, Day: day, Hour: 3}))
+		}
+		must(s.Commit(cut))
+
+		hours, err := s.PoolHours(1, 9, 0, today-keptDays-1)
+		if err != nil || len(hours) > 0 {
+			t.Errorf("%d older hours are kept, %v", len(hours), err)
+		}
+		must(s.DropChain(1))
+	}
+}

@@ -261,7 +261,7 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 	if err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
-	w.last, w.known, w.state, w.lost, w.mark = noHead(), true, nil, nil, 0
+	w.last, w.known, w.state, w.lost, w.mark, w.firstDay = noHead(), true, nil, nil, 0, 0
 	w.patched, w.directory = patchedPrices{}, wholeDirectory{}
 	return s.removeDamaged(chain)
 }
