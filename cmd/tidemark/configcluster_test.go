@@ -151,6 +151,14 @@ func TestClusterAgrees(t *testing.T) {
 		t.Errorf("another seed is answered %v", err)
 	}
 
+	_, err = settleNew(t, agree, 0, func(c *Config) { c.Chains[0].PoolManager[0]++ })
+	if err == nil || !strings.Contains(err.Error(), "with chain 1 pool-manager") {
+		t.Errorf("another contract is answered %v", err)
+	}
+	if _, err := settleNew(t, agree, 0, func(c *Config) { c.Chains[0].Enabled = false }); err != nil {
+		t.Errorf("a node without a chain is refused: %v", err)
+	}
+
 	gone := errors.New("the servers are gone")
 	for _, lost := range []string{"sim.seed", "sim.genesis"} {
 		_, err := settleNew(t, func(name, value string) (string, error) {
