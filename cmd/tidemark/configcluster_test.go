@@ -182,7 +182,7 @@ func TestClusterHistory(t *testing.T) {
 	defer store.Close()
 	f := func(history string, moved bool) {
 		t.Helper()
-		if err := store.Follow(1, make([]byte, 12), []byte("place")); err != nil {
+		if err := store.SetPlace(1, []byte("place")); err != nil {
 			t.Fatal(err)
 		}
 		l := &loaded{Config: defaultConfig(), history: history}
