@@ -175,16 +175,13 @@ func (h *history) entryUsd(j judge, at string, e map[string]any, kind string) {
 	}
 	j.near(at+".valueUsd", number(e, "valueUsd"), want, 0)
 
-	// Where the native currency is a leg, gas is valued at the leg's price.
+	// Where the native currency is a leg, gas is valued at the leg's price. A price that
+	// only the position's own pool supports is none for the leg, but one for gas.
 	gas := number(e, "gasUsd")
 	for _, leg := range legs {
-		if flag(h.row, "token"+leg+".isNative") && e["gasNative"] != nil {
-			wei := weiOf(e)
-			native := floatOf(wei, nativeDecimals) * number(e, "token"+leg+"PriceUsd")
-			if wei.Sign() == 0 {
-				native = 0
-			}
-			j.near(at+".gasUsd", gas, native, 0)
+		price := number(e, "token"+leg+"PriceUsd")
+		if flag(h.row, "token"+leg+".isNative") && e["gasNative"] != nil && known(price) {
+			j.near(at+".gasUsd", gas, floatOf(weiOf(e), nativeDecimals)*price, 0)
 		}
 	}
 }
