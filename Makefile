@@ -97,6 +97,10 @@ e2e-faults: build bench/oracle/$(LOCK) ## providers with limits and faults: no w
 e2e-limits: build bench/oracle/$(LOCK) ## the real contracts at their limits, and lost events found and mended, in two minutes
 	cd bench/oracle && node e2e-limits.mjs --binary ../../tidemark
 
+SEEDS ?= 1,2,3
+e2e-variety: build bench/oracle/$(LOCK) ## what pools can meet, by seed, against the contracts at many heights, in 3 minutes
+	cd bench/oracle && node e2e-variety.mjs --binary ../../tidemark --seeds $(SEEDS)
+
 e2e-latency: build bench/oracle/$(LOCK) ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && node e2e-latency.mjs --binary ../../tidemark
 

@@ -116,6 +116,76 @@ function comparePosition (p, r, at, value) {
   }
 }
 
+// A hook may keep or add a part of what a change moves; that stands in no event.
+const sharesIn = (hooks, delta) => (BigInt(hooks) & (delta > 0n ? 2n : 1n)) !== 0n
+const absolute = v => v < 0n ? -v : v
+
+// compareChanges compares the history of every position with what the manager returned for each change of liquidity, and with
+// their sums.
+export function compareChanges (truth, read) {
+  const out = [], pools = new Map(truth.final.pools.map(p => [p.poolId, p]))
+  const same = (what, got, want) => { if (got !== want) out.push(`${what}: ${got}, want ${want}`) }
+  const of = new Map()
+  for (const m of truth.modifications) {
+    if (m.sender !== truth.contracts.positionManager.address) continue
+    const id = String(BigInt(m.salt))
+    of.set(id, [...of.get(id) ?? [], m])
+  }
+  for (const [id, list] of of) {
+    const row = read.details.get(id), entries = row.transactions.filter(t => t.type !== 'transfer'), at = 'position ' + id
+    same(`${at} number of changes`, entries.length, list.length)
+    const sums = { deposits: [0n, 0n], withdrawals: [0n, 0n], collectedFees: [0n, 0n] }
+    let shared = false
+    for (const m of list) {
+      const e = entries.find(t => t.blockNumber === m.blockNumber && t.logIndex === m.logIndex), delta = BigInt(m.liquidityDelta)
+      if (!e) { out.push(`${at} lacks the change ${m.blockNumber}/${m.logIndex}`); continue }
+      same(`${at} liquidityDelta`, e.liquidityDelta, m.liquidityDelta)
+      same(`${at} type`, e.type, delta > 0n ? 'mint' : delta < 0n ? 'burn' : 'collect')
+      for (const i of [0, 1]) {
+        const fees = BigInt(m['feesAccrued' + i]), principal = absolute(BigInt(m['callerDelta' + i]) - fees)
+        same(`${at} ${m.blockNumber}/${m.logIndex} fees${i}`, e[`fees${i}Raw`], String(fees))
+        sums.collectedFees[i] += fees
+        if (sharesIn(pools.get(m.poolId).hooks, delta)) { shared = true; continue }
+        same(`${at} ${m.blockNumber}/${m.logIndex} amount${i}`, e[`amount${i}Raw`], String(principal))
+        sums[delta > 0n ? 'deposits' : 'withdrawals'][i] += principal
+      }
+    }
+    same(`${at} gas`, row.amounts.gas.nativeRaw, String(truth.gas.get(Number(id))))
+    for (const k in sums) {
+      if (shared && k !== 'collectedFees') continue
+      for (const i of [0, 1]) same(`${at} ${k}${i}`, row.amounts[k][`amount${i}Raw`], String(sums[k][i]))
+    }
+  }
+  return out
+}
+
+// compareMoves compares who had every position: the transfers that no change of liquidity tells of.
+export function compareMoves (truth, read) {
+  const out = [], of = new Map()
+  for (const m of truth.moves) of.set(m.id, [m.at, ...of.get(m.id) ?? []])
+  for (const [id, row] of read.details) {
+    const got = row.transactions?.filter(t => t.type === 'transfer').map(t => [t.blockNumber, t.logIndex, t.from, t.to].join()).join(' ') ?? ''
+    const want = of.get(id)?.join(' ') ?? ''
+    if (got !== want) out.push(`position ${id} moved ${got}, want ${want}`)
+  }
+  return out
+}
+
+// comparePools compares the ticks of every pool, how often it was used, and the fee that a dynamic one last took.
+export async function comparePools (truth, read, node) {
+  const out = []
+  const same = (what, got, want) => { if (got !== want) out.push(`${what}: ${got}, want ${want}`) }
+  const text = ticks => ticks.map(t => [t.tick, t.liquidityGross, t.liquidityNet].join()).join(' ')
+  for (const p of truth.final.pools) {
+    const row = read.details.get(p.poolId), fee = truth.fees.has(p.poolId) ? truth.fees.get(p.poolId) : null
+    const { rows } = await node.list(`/v1/pools/${read.chainId}/swapdex-v4/${p.poolId}/ticks?limit=1000`, 'ticks')
+    same(`pool ${p.name} ticks`, text(rows), text(p.ticks))
+    same(`pool ${p.name} txCount`, row.metrics.txCount, truth.actions.get(p.poolId) ?? 0)
+    if (p.fee === 0x800000 && fee !== undefined) same(`pool ${p.name} fee`, row.fee, fee)
+  }
+  return out
+}
+
 // compareTimes returns 1 for a position that was in range for some of its time and not for all of it.
 function compareTimes (w, r, at, value) {
   value(`${at} openedAtTimestamp`, r.openedAtTimestamp, w.opened)

@@ -7,8 +7,8 @@ import { keyArr } from './truth.mjs'
 export const RICH = 10n ** 40n
 
 export function transactions (rpc, gas) {
-  async function send (from, to, data, value = 0n) {
-    const tx = { from, gas, data, value: hex(value) }
+  async function send (from, to, data, value = 0n, gasPrice = 0n) {
+    const tx = { from, gas, data, value: hex(value), gasPrice: hex(gasPrice) }
     if (to) tx.to = to
     return rpc.send('eth_sendTransaction', [tx])
   }
@@ -60,21 +60,22 @@ export async function deployAll (rpc, gas, admin, owners) {
     await must(admin, h, mine.hook.iface.encodeFunctionData('init', [manager.address]))
   }
 
-  const tokens = []
-  for (const [n, s, dec] of [['Oracle Six', 'OS6', 6], ['Oracle Eight', 'OE8', 8], ['Oracle Ether', 'OE18', 18], ['Oracle Other', 'OO18', 18]]) {
-    const d = await deploy(mine.token, ['string', 'string', 'uint8'], [n, s, dec])
-    tokens.push({ address: d.address, name: n, symbol: s, decimals: dec })
-  }
-  for (const a of [router.address, hookDyn, hookTax]) await rpc.send('anvil_setBalance', [a, hex(RICH)])
-  for (const t of tokens) {
-    for (const a of [...owners, router.address, hookDyn, hookTax]) await must(a === router.address || a === hookDyn || a === hookTax ? admin : a, t.address, TK.encodeFunctionData('mint', [a, RICH]))
+  const richest = [router.address, hookDyn, hookTax]
+  for (const a of [...richest, ...owners]) await rpc.send('anvil_setBalance', [a, hex(RICH)])
+  // addToken deploys a token that everybody has more of than anybody can spend.
+  async function addToken (name, symbol, decimals) {
+    const { address } = await deploy(mine.token, ['string', 'string', 'uint8'], [name, symbol, decimals])
+    for (const a of richest) await must(admin, address, TK.encodeFunctionData('mint', [a, RICH]))
     for (const a of owners) {
-      await must(a, t.address, TK.encodeFunctionData('approve', [PERMIT2, (1n << 256n) - 1n]))
-      await must(a, PERMIT2, permit2.encodeFunctionData('approve', [t.address, posm.address, (1n << 160n) - 1n, (1n << 48n) - 1n]))
+      await must(a, address, TK.encodeFunctionData('mint', [a, RICH]))
+      await must(a, address, TK.encodeFunctionData('approve', [PERMIT2, (1n << 256n) - 1n]))
+      await must(a, PERMIT2, permit2.encodeFunctionData('approve', [address, posm.address, (1n << 160n) - 1n, (1n << 48n) - 1n]))
     }
+    return { address, name, symbol, decimals }
   }
-  for (const a of owners) await rpc.send('anvil_setBalance', [a, hex(RICH)])
-  return { manager, posm, stateView, router, subscriber, hookDyn, hookTax, tokens, M, P, RT }
+  const tokens = []
+  for (const [n, s, dec] of [['Oracle Six', 'OS6', 6], ['Oracle Eight', 'OE8', 8], ['Oracle Ether', 'OE18', 18], ['Oracle Other', 'OO18', 18]]) tokens.push(await addToken(n, s, dec))
+  return { manager, posm, stateView, router, subscriber, hookDyn, hookTax, tokens, addToken, M, P, RT, TK }
 }
 
 // ---------- what is sent ----------
@@ -87,10 +88,10 @@ const MAX128 = (1n << 128n) - 1n
 
 // Actions of the position manager.
 export const act = {
-  mint: (p, lo, up, liq, to) => [0x02, enc([KEY, 'int24', 'int24', 'uint256', 'uint128', 'uint128', 'address', 'bytes'], [keyArr(p.key), lo, up, liq, MAX128, MAX128, to, '0x'])],
-  inc: (id, liq) => [0x00, enc(['uint256', 'uint256', 'uint128', 'uint128', 'bytes'], [id, liq, MAX128, MAX128, '0x'])],
-  dec: (id, liq) => [0x01, enc(['uint256', 'uint256', 'uint128', 'uint128', 'bytes'], [id, liq, 0, 0, '0x'])],
-  burn: id => [0x03, enc(['uint256', 'uint128', 'uint128', 'bytes'], [id, 0, 0, '0x'])],
+  mint: (p, lo, up, liq, to, hd = '0x') => [0x02, enc([KEY, 'int24', 'int24', 'uint256', 'uint128', 'uint128', 'address', 'bytes'], [keyArr(p.key), lo, up, liq, MAX128, MAX128, to, hd])],
+  inc: (id, liq, hd = '0x') => [0x00, enc(['uint256', 'uint256', 'uint128', 'uint128', 'bytes'], [id, liq, MAX128, MAX128, hd])],
+  dec: (id, liq, hd = '0x') => [0x01, enc(['uint256', 'uint256', 'uint128', 'uint128', 'bytes'], [id, liq, 0, 0, hd])],
+  burn: (id, hd = '0x') => [0x03, enc(['uint256', 'uint128', 'uint128', 'bytes'], [id, 0, 0, hd])],
   incFromDeltas: id => [0x04, enc(['uint256', 'uint128', 'uint128', 'bytes'], [id, MAX128, MAX128, '0x'])],
   close: c => [0x12, enc(['address'], [c])],
   takePair: (p, to) => [0x11, enc(['address', 'address', 'address'], [p.key.currency0, p.key.currency1, to])],
