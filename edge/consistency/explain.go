@@ -38,11 +38,14 @@ type explained struct {
 // checkPrices redoes the price of every token from its markets, and checks that the
 // tokens that those are priced in have been explained before.
 func (e *explained) checkPrices() {
-	usd := map[string]float64{}
+	usd, anchors := map[string]float64{}, map[string]bool{}
+	// A token with a market against another than an anchor: markets against it were read at
+	// the price that it had without that one.
+	moved := map[string]bool{}
 	for _, p := range list(e.said, "prices") {
 		token, price := text(p, "token"), group(p, "price")
 		at := "price of " + token
-		usd[token] = number(price, "priceUsd")
+		usd[token], anchors[token] = number(price, "priceUsd"), flag(p, "anchor")
 		var used []map[string]any
 		for _, m := range list(p, "markets") {
 			e.checkMarket(at, m)
@@ -50,9 +53,12 @@ func (e *explained) checkPrices() {
 				continue
 			}
 			used = append(used, m)
-			if by, ok := usd[text(m, "against")]; ok {
+			against := text(m, "against")
+			by, explained := usd[against]
+			if explained && !moved[against] {
 				e.near(at+": againstUsd", number(m, "againstUsd"), by, 0)
 			}
+			moved[token] = moved[token] || explained && !anchors[against]
 		}
 		omitted := number(p, "marketsOmitted") > 0
 		if !omitted && flag(e.row, "isActive") {

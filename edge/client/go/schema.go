@@ -149,7 +149,7 @@ type ExplanationPriceMarket struct {
 	PoolID string `json:"poolId"`
 	// Address of the other token, whose price is used.
 	Against string `json:"against"`
-	// Price of the other token. USD; null when unknown.
+	// Price of the other token by which this market is read: that of its markets against anchors, where it has such. USD; null when unknown.
 	AgainstUsd *float64 `json:"againstUsd"`
 	// Price of the token by this market. USD; null when the market gives none.
 	PriceUsd *float64 `json:"priceUsd"`

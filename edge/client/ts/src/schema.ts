@@ -134,7 +134,7 @@ export interface ExplanationPriceMarket {
   poolId: string;
   /** Address of the other token, whose price is used. */
   against: string;
-  /** Price of the other token. USD; null when unknown. */
+  /** Price of the other token by which this market is read: that of its markets against anchors, where it has such. USD; null when unknown. */
   againstUsd: number | null;
   /** Price of the token by this market. USD; null when the market gives none. */
   priceUsd: number | null;
