@@ -736,7 +736,7 @@ test("usual names, numbers and heads of a ranking are whole at any width", async
     for (const width of [1440, 1361, 1360, 1041, 1040, 841, 840, 768, 721, 720, 375]) {
       await page.setViewportSize({ width, height: 900 });
       const cut = await page.$$eval("table.list :is(th, td.number, bdi)", (places) => places
-        .filter((e) => e.scrollWidth > e.clientWidth && !(e.matches("bdi") && e.closest(".pair").innerText.length > 24))
+        .filter((e) => e.scrollWidth > e.clientWidth && !(e.matches("bdi") && e.closest(".pair").innerText.length > 22))
         .map((e) => e.closest(".pair")?.innerText ?? e.innerText));
       assert.deepEqual(cut, [], `${kind} by ${sort} at ${width} px`);
     }
