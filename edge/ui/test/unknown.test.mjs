@@ -33,6 +33,7 @@ async function change(page, edit) {
 
 async function done(page) {
   assert.deepEqual(page.faults, []);
+  await page.unrouteAll({ behavior: "ignoreErrors" }); // of answers that are still changed
   await page.context().close();
 }
 
