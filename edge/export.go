@@ -61,7 +61,7 @@ func (r *request) parseExport(chains query.Chains) (err error) {
 
 	// CSV says only in the trailer whether it is complete, and HTTP/1.0 has no trailers:
 	// an export that was cut would look like a whole one.
-	if r.Format == query.CSV && string(r.ctx.Request.Header.Protocol()) == "HTTP/1.0" {
+	if r.Format == query.CSV && !r.takesChunks() {
 		return errCSVVersion
 	}
 	r.fields, err = render.SelectFields(paths, r.Options.Fields)

@@ -130,7 +130,7 @@ func (s *Server) sendLong(
 	if !ok {
 		c = &conn{Conn: r.ctx.Conn(), onClose: func() {}}
 	}
-	chunked := string(r.ctx.Request.Header.Protocol()) == "HTTP/1.1"
+	chunked := r.takesChunks()
 	h := &r.ctx.Response.Header
 	h.SetConnectionClose()
 	if chunked {

@@ -44,6 +44,12 @@ type request struct {
 // requestID returns the id that the answer has, empty before it has one.
 func (r *request) requestID() string { return string(r.answerID) }
 
+// takesChunks reports whether the answer may come in chunks with trailers, which HTTP/1.0 has
+// not.
+func (r *request) takesChunks() bool {
+	return string(r.ctx.Request.Header.Protocol()) == "HTTP/1.1"
+}
+
 // parseTarget makes the HTTP checks that the framer and fasthttp do not make, and
 // finds the route.
 func (r *request) parseTarget() *render.Error {

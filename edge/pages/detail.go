@@ -16,12 +16,16 @@ var errReplacing = render.Unavailable("blocks of the chain are being replaced", 
 // answerDetail answers a question about one position or pool. The store may have replaced
 // blocks of the view meanwhile: then it answers from the next one, which comes in a moment.
 func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
-	for end := time.Now().Add(replacedWait); ; time.Sleep(pollEvery) {
-		reply, err := p.answerNewest(q)
-		if err != errReplacing || time.Now().After(end) {
-			return reply, err
-		}
+	reply, err := p.answerNewest(q)
+	if err != errReplacing {
+		return reply, err
 	}
+
+	for end := time.Now().Add(replacedWait); err == errReplacing && time.Now().Before(end); {
+		time.Sleep(pollEvery)
+		reply, err = p.answerNewest(q)
+	}
+	return reply, err
 }
 
 // answerNewest answers a question about one position or pool from the newest view of its
