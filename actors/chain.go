@@ -24,11 +24,11 @@ const paceFactor = 5
 // chainActor drives one chain.Chain.
 type chainActor struct {
 	Config
-	config chain.Config
-	feed   feed.Feed
-	slot   chan struct{} // of capacity 1, shared: one chain refreshes at a time
-	panics func()        // counts a panic
-	send   func(any)
+	chainConfig chain.Config
+	feed        feed.Feed
+	slot        chan struct{} // of capacity 1, shared: one chain refreshes at a time
+	panics      func()        // counts a panic
+	send        func(any)
 	// readOnly reports whether the disk has too little space for writes.
 	readOnly    func() bool
 	ledgerPacer *pace.Pacer // of the work for which the ledger is called now; see beginPace
@@ -136,7 +136,7 @@ func (a *chainActor) openChain() {
 
 // openStored opens the chain from what the store has.
 func (a *chainActor) openStored() {
-	config := a.config
+	config := a.chainConfig
 	config.Opened = a.now()
 	opened, err := a.openOrRebuild(config)
 	if err != nil {
@@ -168,7 +168,7 @@ func (a *chainActor) openStored() {
 }
 
 // id returns the chain's id.
-func (a *chainActor) id() market.ChainID { return a.config.Ledger.Chain }
+func (a *chainActor) id() market.ChainID { return a.chainConfig.Ledger.Chain }
 
 // now returns the time of the node's clock, which readers compare with the age of
 // data.

@@ -66,7 +66,7 @@ func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
 // rebuild drops the chain's data but not its archive, and starts again. It is an
 // operator's command.
 func (a *chainActor) rebuild() error {
-	if id := a.id(); a.config.Archive == nil {
+	if id := a.id(); a.chainConfig.Archive == nil {
 		return refuse("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
 			id, id)
 	}

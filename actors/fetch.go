@@ -12,11 +12,7 @@ import (
 // It waits until a cancelled call of an earlier epoch has returned.
 func (a *chainActor) startFetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
-	ctx, cancel := context.WithCancel(a.ctx)
-	a.cancelFetch = cancel
-
-	a.work.Go(func() {
-		defer cancel()
+	a.runCancellable(func(ctx context.Context) {
 		a.feedMu.Lock()
 		defer a.feedMu.Unlock()
 		var step feed.Step
@@ -25,6 +21,16 @@ func (a *chainActor) startFetch() {
 			return err
 		})
 		a.send(fetched{epoch, step, err})
+	})
+}
+
+// runCancellable runs what this epoch waits for in the background, until the next one cancels it.
+func (a *chainActor) runCancellable(wait func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.cancelFetch = cancel
+	a.work.Go(func() {
+		defer cancel()
+		wait(ctx)
 	})
 }
 

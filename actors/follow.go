@@ -29,11 +29,7 @@ func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
 // startListening waits for what comes next from the writer of the chain.
 func (a *chainActor) startListening() {
 	epoch := a.epoch
-	ctx, cancel := context.WithCancel(a.ctx)
-	a.cancelFetch = cancel
-
-	a.work.Go(func() {
-		defer cancel()
+	a.runCancellable(func(ctx context.Context) {
 		var event cluster.Event
 		err := guarded(func() (err error) {
 			event, err = a.member.Next(ctx)

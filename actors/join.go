@@ -29,14 +29,11 @@ func (a *chainActor) mustJoin() bool {
 func (a *chainActor) startJoining() {
 	a.member.Resign()
 	if a.chain == nil || !a.chain.Following() {
-		a.chain = chain.Await(a.config, a.Store, a.Board)
+		a.chain = chain.Await(a.chainConfig, a.Store, a.Board)
 	}
-	epoch, needs := a.epoch, a.needs
-	ctx, cancel := context.WithCancel(a.ctx)
-	a.cancelFetch = cancel
 
-	a.work.Go(func() {
-		defer cancel()
+	epoch, needs := a.epoch, a.needs
+	a.runCancellable(func(ctx context.Context) {
 		a.joinMu.Lock()
 		defer a.joinMu.Unlock()
 		m := joined{epoch: epoch}

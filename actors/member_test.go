@@ -52,7 +52,7 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 			Store: store, Board: new(rankings.Board), Every: time.Hour, Clock: accounts.NewClock(time.Now()),
 			Metrics: l.set, Log: quiet,
 		},
-		config: spec.Config, feed: spec.Feed, slot: make(chan struct{}, 1), snapshotEvery: time.Hour,
+		chainConfig: spec.Config, feed: spec.Feed, slot: make(chan struct{}, 1), snapshotEvery: time.Hour,
 		ctx: ctx, cancel: cancel, readOnly: func() bool { return false }, send: func(m any) { l.sent <- m },
 	}
 	if l.member, err = joined.Chain(1, mayWrite, func() bool { return true }); err != nil {
@@ -298,7 +298,7 @@ func TestWhatIsHeard(t *testing.T) {
 // the status says why.
 func TestWhatBecameOfJoining(t *testing.T) {
 	l := newFleet(t).lone("a", t.TempDir(), false)
-	l.chain = chain.Await(l.config, l.Store, l.Board)
+	l.chain = chain.Await(l.chainConfig, l.Store, l.Board)
 	l.drops, l.pause = true, 10*time.Second
 	epoch := l.epoch
 	l.handleJoined(joined{err: errors.New("no room")})
@@ -371,7 +371,7 @@ func TestUnreadablePlace(t *testing.T) {
 	if err := l.Store.SetPlace(1, []byte("short")); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := l.openMember(l.config); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {
+	if c, err := l.openMember(l.chainConfig); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {
 		t.Errorf("it is opened: %t, %v, to be dropped: %t", c != nil, err, l.drops)
 	}
 

@@ -88,7 +88,7 @@ func (a *chainActor) handleRefused(step feed.Step, err error) (goesOn bool) {
 	// A chain that is tried again was resynced before it stopped, or is too large for that.
 	var mismatch *ledger.Mismatch
 	stopped := a.chain.Status().Stopped
-	if !stopped && !a.config.WantsState && errors.As(err, &mismatch) && a.resyncedToMend() {
+	if !stopped && !a.chainConfig.WantsState && errors.As(err, &mismatch) && a.resyncedToMend() {
 		return false
 	}
 
@@ -96,7 +96,7 @@ func (a *chainActor) handleRefused(step feed.Step, err error) (goesOn bool) {
 		a.patience = 0
 	}
 	a.chain.Stop(err)
-	if !a.config.WantsState { // what a feed computes is the same the next time
+	if !a.chainConfig.WantsState { // what a feed computes is the same the next time
 		a.tryAgainLater()
 	}
 	return false

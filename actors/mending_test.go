@@ -86,14 +86,14 @@ func TestRefusedSpans(t *testing.T) {
 			if err := a.resync(); err != nil {
 				return err
 			}
-			a.config.WantsState, a.mended = simulated, mended
+			a.chainConfig.WantsState, a.mended = simulated, mended
 			a.chain.WantsState = !goesOn
 			got := a.handleRefused(feed.Step{Span: &market.Span{To: 1}}, err)
 			if got != goesOn || a.chain.Status().Stopped != stopped || a.mended != after {
 				t.Errorf("%s: goes on %t, stopped %t, step %d; want %t, %t, %d",
 					what, got, a.chain.Status().Stopped, a.mended, goesOn, stopped, after)
 			}
-			a.config.WantsState, a.chain.WantsState = true, true
+			a.chainConfig.WantsState, a.chain.WantsState = true, true
 			return nil
 		})
 		if problem != nil {
@@ -115,7 +115,7 @@ func TestStoppedChainIsTriedAgain(t *testing.T) {
 	th := newTestNode(t, plain)
 	th.await(1, "served", served)
 	err := th.node.command(1, func(a *chainActor) error {
-		a.config.WantsState, a.mended = false, resynced
+		a.chainConfig.WantsState, a.mended = false, resynced
 		f := func(want time.Duration) {
 			t.Helper()
 			a.handleRefused(feed.Step{}, &ledger.Mismatch{})

@@ -83,7 +83,7 @@ func Start(cfg Config, specs []ChainSpec) (*Node, error) {
 func newChainActor(cfg Config, spec ChainSpec) *chainActor {
 	cfg.Log = cfg.Log.With("chain", spec.Config.Ledger.Chain)
 	a := &chainActor{
-		Config: cfg, config: spec.Config, feed: spec.Feed, readOnly: cfg.Store.Guard().ReadOnly,
+		Config: cfg, chainConfig: spec.Config, feed: spec.Feed, readOnly: cfg.Store.Guard().ReadOnly,
 		member: spec.Member, snapshotEvery: spec.SnapshotEvery, feedPatience: feedPatience,
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -91,8 +91,8 @@ func newChainActor(cfg Config, spec ChainSpec) *chainActor {
 		a.feed = archive.NewFeed(kept, spec.Feed)
 	}
 
-	a.config.Background = a.inBackground
-	a.config.Ledger.Pause = func() { a.ledgerPacer.Pause() }
+	a.chainConfig.Background = a.inBackground
+	a.chainConfig.Ledger.Pause = func() { a.ledgerPacer.Pause() }
 	a.beginPace()
 	return a
 }
@@ -165,7 +165,7 @@ func (n *Node) Stop(ctx context.Context) error {
 		if err := a.feed.Close(); err != nil {
 			n.log.Warn("cannot close a feed", "chain", id, "error", err)
 		}
-		if kept := a.config.Archive; kept != nil {
+		if kept := a.chainConfig.Archive; kept != nil {
 			if err := kept.Close(); err != nil {
 				n.log.Warn("cannot close an archive", "chain", id, "error", err)
 			}

@@ -413,7 +413,7 @@ func TestOperatorsOrders(t *testing.T) {
 // where a command panics.
 func TestCommandsAreAnswered(t *testing.T) {
 	a := new(chainActor)
-	a.config.Ledger.Chain = 7
+	a.chainConfig.Ledger.Chain = 7
 	f := func(do func(*chainActor) error, want string) {
 		t.Helper()
 		reply := make(chan error, 1)
@@ -452,17 +452,17 @@ func TestRebuild(t *testing.T) {
 		func(*chainActor) func() { return func() {} })
 	f("before it is opened", "chain 1 is not open; the log says what it waits for", func(a *chainActor) func() {
 		opened := a.chain
-		a.chain, a.config.Archive = nil, kept
-		return func() { a.chain, a.config.Archive = opened, nil }
+		a.chain, a.chainConfig.Archive = nil, kept
+		return func() { a.chain, a.chainConfig.Archive = opened, nil }
 	})
 	f("while it loads", "the chain's records are still loading; try again in a few seconds", func(a *chainActor) func() {
 		opened := a.chain
-		a.chain, a.config.Archive = new(chain.Chain), kept
-		return func() { a.chain, a.config.Archive = opened, nil }
+		a.chain, a.chainConfig.Archive = new(chain.Chain), kept
+		return func() { a.chain, a.chainConfig.Archive = opened, nil }
 	})
 	f("from its archive", "", func(a *chainActor) func() {
-		a.config.Archive = kept
-		return func() { a.config.Archive = nil }
+		a.chainConfig.Archive = kept
+		return func() { a.chainConfig.Archive = nil }
 	})
 	again := th.await(1, "rebuilt", func(c *rankings.Chain) bool { return served(c) && c.View != first }).View
 	if again.Generation <= first.Generation || again.State.Head != first.State.Head {

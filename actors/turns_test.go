@@ -326,7 +326,7 @@ func TestCommandsForTheWriter(t *testing.T) {
 	t.Cleanup(c.Close)
 
 	a := &chainActor{ctx: t.Context()}
-	a.config.Ledger.Chain = 7
+	a.chainConfig.Ledger.Chain = 7
 	if a.member, err = c.Chain(7, false, nil); err != nil {
 		t.Fatal(err)
 	}

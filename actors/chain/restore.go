@@ -100,9 +100,7 @@ func (c *Chain) endRepair() {
 	c.publishStatus()
 }
 
-// believeStored returns when stored data was confirmed. A time that is yet to come is
-// of a clock that was ahead: the data is served as stale until the feed
-// confirms it.
+// believeStored returns when stored data was confirmed; see believe.
 func (c *Chain) believeStored(milli int64) int64 {
 	if c.Opened.IsZero() {
 		return milli
@@ -110,6 +108,8 @@ func (c *Chain) believeStored(milli int64) int64 {
 	return c.believe(milli, c.Opened)
 }
 
+// believe returns a time at which data was confirmed. One that is yet to come is of a clock
+// that was ahead: the data is served as stale until it is confirmed again.
 func (c *Chain) believe(milli int64, now time.Time) int64 {
 	if milli <= now.UnixMilli() {
 		return milli

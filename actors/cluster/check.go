@@ -96,11 +96,12 @@ func (c *Cluster) AskLater(refused func(error)) {
 }
 
 func (c *Cluster) askLater(refused func(error)) {
-	if said := c.said.Load(); said == nil || said.silent == nil {
+	said := c.said.Load()
+	if said == nil || said.silent == nil {
 		return
 	}
 	c.cfg.Log.Warn("a NATS server does not answer; it is asked again until it says whether it syncs",
-		"error", c.said.Load().silent)
+		"error", said.silent)
 
 	var unreached *Unreached
 	for c.said.Load().silent != nil {
