@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	c.joined.Store(true)
 	c.warnInsecure()
-	c.work.Go(c.seekLeader)
+	c.seekLeader()
 	return c, nil
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -21,38 +22,41 @@ const (
 	lastPatience = time.Minute
 )
 
-// seekLeader leaves servers that do not reach the leader of the stream, until Close.
+// seekLeader starts to leave servers that do not reach the leader of the stream, until Close.
 func (c *Cluster) seekLeader() {
-	patience, reached := firstPatience, time.Now()
-	for c.ctx.Err() == nil {
-		Pause(c.ctx, seekEvery)
-		switch {
-		case c.leaderAnswers():
-			patience, reached = firstPatience, time.Now()
-			continue
-		case !c.nc.IsConnected():
-			reached = time.Now() // the client looks for another server itself
-			continue
-		case time.Since(reached) < patience:
-			continue
-		}
+	js := c.js
+	c.work.Go(func() {
+		patience, reached := firstPatience, time.Now()
+		for c.ctx.Err() == nil {
+			Pause(c.ctx, seekEvery)
+			switch {
+			case leaderAnswers(c.ctx, js):
+				patience, reached = firstPatience, time.Now()
+				continue
+			case !c.nc.IsConnected():
+				reached = time.Now() // the client looks for another server itself
+				continue
+			case time.Since(reached) < patience:
+				continue
+			}
 
-		c.cfg.Log.Warn("this NATS server does not reach the leader of the stream; trying another one",
-			"server", c.nc.ConnectedServerName())
-		if patience > firstPatience {
-			c.cfg.Log.Error("no NATS server reaches the leader of the stream; start those that are down, and " +
-				"start those again whose logs say that there was no space left")
+			c.cfg.Log.Warn("this NATS server does not reach the leader of the stream; trying another one",
+				"server", c.nc.ConnectedServerName())
+			if patience > firstPatience {
+				c.cfg.Log.Error("no NATS server reaches the leader of the stream; start those that are down, and " +
+					"start those again whose logs say that there was no space left")
+			}
+			if err := c.nc.ForceReconnect(); err != nil {
+				return // it is closed
+			}
+			patience, reached = min(2*patience, lastPatience), time.Now()
 		}
-		if err := c.nc.ForceReconnect(); err != nil {
-			return // it is closed
-		}
-		patience, reached = min(2*patience, lastPatience), time.Now()
-	}
+	})
 }
 
 // leaderAnswers reports whether the leader of the stream answers, or that of the servers
 // while there is no stream.
-func (c *Cluster) leaderAnswers() bool {
-	stream, err := c.js.Stream(c.ctx, streamName)
+func leaderAnswers(ctx context.Context, js jetstream.JetStream) bool {
+	stream, err := js.Stream(ctx, streamName)
 	return err == nil && hasLeader(stream.CachedInfo()) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

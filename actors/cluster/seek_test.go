@@ -16,13 +16,13 @@ func TestLeavesServersWithoutLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(alone.Close)
-	if !alone.Reaches(t.Context()) || !alone.leaderAnswers() {
+	if !alone.Reaches(t.Context()) || !leaderAnswers(alone.ctx, alone.js) {
 		t.Error("the leader of three servers is not reached")
 	}
 
 	s.Stop(1)
 	s.Stop(2)
-	reaches := func() bool { return alone.Reaches(t.Context()) || alone.leaderAnswers() }
+	reaches := func() bool { return alone.Reaches(t.Context()) || leaderAnswers(alone.ctx, alone.js) }
 	for end := time.Now().Add(time.Minute); reaches(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("a server that has lost the others reaches the leader")
