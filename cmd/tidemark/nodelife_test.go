@@ -43,6 +43,38 @@ func smallNode(t *testing.T, path string) (*node, *process.Output) {
 	return n, &logs
 }
 
+// checkStarted checks that a node has started when its chains have, and not while a
+// generation is far behind its chain's head.
+func checkStarted(t *testing.T, n *node) {
+	t.Helper()
+	waitFor(t, "the start of all chains", n.hasStarted)
+
+	still := &node{loaded: n.loaded} // with the same generations, and nothing that moves
+	if still.hasStarted() {
+		t.Error("a node without generations has started")
+	}
+	chains := n.board.Load().Chains
+	for i := range chains {
+		still.board.Publish(chains[i].View)
+		still.board.SetStatus(chains[i].ID, chains[i].Status)
+	}
+	if !still.hasStarted() {
+		t.Error("a node with the generations of one that has started has not")
+	}
+
+	behind := chains[0].Status
+	behind.ChainHead.Time = chains[0].View.State.Head.Time + nearHead + 1
+	still.board.SetStatus(chains[0].ID, behind)
+	if still.hasStarted() {
+		t.Error("a node has started, although a chain catches up")
+	}
+	behind.Offline = true
+	still.board.SetStatus(chains[0].ID, behind)
+	if !still.hasStarted() {
+		t.Error("a chain that is offline keeps a node from having started")
+	}
+}
+
 // A node starts all of its parts, says what it serves and where, answers on every listener,
 // takes up a changed configuration, is not ready once it drains, and ends in order.
 func TestLifeOfANode(t *testing.T) {
@@ -87,6 +119,7 @@ func TestLifeOfANode(t *testing.T) {
 		}
 	}
 
+	checkStarted(t, n)
 	saved := checkCommands(t, n)
 
 	write("[limits]\ntotal-cap = 60\n[[plans]]\nid = \"free\"\nmonthly-units = 4711\n[metering]\nflush = \"3s\"\n")

@@ -87,13 +87,21 @@ func describeFullDisk(d storage.Disk) string {
 		d.FreeBytes, storage.WritableBytes())
 }
 
-// isLoaded reports whether every chain that is not offline has a generation, with all
-// records in memory.
-func (n *node) isLoaded() bool {
+// nearHead is how far a generation may be behind its chain's head, in seconds of the chain's
+// time: until then the records of the next one are mostly the same.
+const nearHead = 600
+
+// hasStarted reports whether every chain that is not offline has a generation near its head,
+// with all records in memory.
+func (n *node) hasStarted() bool {
 	board := n.board.Load()
 	for _, c := range n.enabledChains() {
 		on, ok := board.Chain(c.ID)
-		if !ok || !on.Status.Offline && (on.View == nil || !on.View.Warm()) {
+		switch {
+		case !ok:
+			return false
+		case on.Status.Offline:
+		case on.View == nil || !on.View.Warm() || on.Status.ChainHead.Time-on.View.State.Head.Time > nearHead:
 			return false
 		}
 	}

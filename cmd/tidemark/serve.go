@@ -76,7 +76,7 @@ func (l *loaded) serve(reload hangups) (err error) {
 
 	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
 	if os.Getenv("GOGC") == "" {
-		defer pace.LimitGarbage(n.isLoaded).Stop()
+		defer pace.LimitGarbage(n.hasStarted).Stop()
 	}
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)

@@ -124,8 +124,9 @@ const (
 	// exportRetry is the Retry-After of an export that has to wait for another one.
 	exportRetry = 10 * time.Second
 	// sweepEvery is how long what is kept of a replaced generation may keep it in memory
-	// when nobody asks: a generation of a million positions has some 50 MB of its own.
-	sweepEvery = 5 * time.Second
+	// when nobody asks: a generation of a million positions has some 50 MB of its own, and
+	// before one that has caught up with half an hour it had 250 MB.
+	sweepEvery = time.Second
 	// minSweep keeps the sweep of idle pins from spinning while a long answer
 	// keeps one past its time.
 	minSweep = time.Second

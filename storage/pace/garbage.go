@@ -20,9 +20,11 @@ const (
 	// small one, and would be collected many times a second. One of a million positions makes
 	// 40 MB with a refresh, and is collected with every third.
 	minGarbage = 128 << 20
-	// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by
-	// gcPercent its heap would be collected forty times while it grows.
-	loadingGarbage = 160 << 20
+	// startingGarbage is how much may stand beside a heap of any size while a node starts. By
+	// gcPercent the heap would be collected forty times while it grows. When chains catch up,
+	// a node takes more memory than ever after: their records are those of the stored
+	// generation and of the next one.
+	startingGarbage = 96 << 20
 	// The runtime itself collects beside so many times as much, or up to three tenths less.
 	// By then work in the background has collected its own, so that this is for the garbage
 	// of requests.
@@ -36,7 +38,7 @@ const (
 
 // Garbage bounds how much garbage there is, until it is stopped.
 type Garbage struct {
-	loaded func() bool // reports whether all records are; called by one goroutine at a time
+	started func() bool // reports whether the node has; called by one goroutine at a time
 
 	mu        sync.Mutex // held by a collection that background work began
 	stopped   bool
@@ -59,9 +61,9 @@ const (
 var limit atomic.Pointer[Garbage]
 
 // LimitGarbage bounds the garbage of the process to gcPercent of what is in use, or
-// minGarbage, or loadingGarbage until all records are loaded.
-func LimitGarbage(loaded func() bool) *Garbage {
-	g := &Garbage{loaded: loaded, heap: [...]metrics.Sample{
+// minGarbage, and to startingGarbage until the node has started.
+func LimitGarbage(started func() bool) *Garbage {
+	g := &Garbage{started: started, heap: [...]metrics.Sample{
 		live: {Name: "/gc/heap/live:bytes"}, allocs: {Name: "/gc/heap/allocs:bytes"},
 		cycles: {Name: "/gc/cycles/total:gc-cycles"},
 	}}
@@ -95,17 +97,13 @@ func (g *Garbage) adjust() {
 
 // measure sets what may be allocated until the next collection, by what is in use.
 func (g *Garbage) measure() {
-	least, loaded := uint64(loadingGarbage), g.loaded()
-	if loaded {
-		least = minGarbage
-	}
-
 	inUse := g.read(live)
 	g.allocated, g.cycle = g.heap[allocs].Value.Uint64(), g.heap[cycles].Value.Uint64()
-	g.room = max(inUse/100*gcPercent, least)
-	percent := percentFor(inUse, least)
-	if loaded {
-		percent = percent * lateParts / lateOf
+	percent := percentFor(inUse, startingGarbage)
+	g.room = startingGarbage
+	if g.started() {
+		percent = percentFor(inUse, minGarbage) * lateParts / lateOf
+		g.room = max(inUse/100*gcPercent, minGarbage)
 	}
 	if percent != g.percent {
 		g.percent = percent

@@ -24,8 +24,8 @@ func TestPercentFor(t *testing.T) {
 	f(512<<20, 25)
 	f(1600<<20, 11)
 	f(2<<30, 11)
-	if got := percentFor(1<<30, loadingGarbage); got != 15 {
-		t.Errorf("1 GiB in use of a node that loads: %d %%; want 15", got)
+	if got := percentFor(512<<20, startingGarbage); got != 18 {
+		t.Errorf("512 MiB in use of a node that starts: %d %%; want 18", got)
 	}
 }
 
@@ -33,8 +33,8 @@ func TestPercentFor(t *testing.T) {
 func TestGarbageIsLimited(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
-	var loaded atomic.Bool
-	g := LimitGarbage(loaded.Load)
+	var started atomic.Bool
+	g := LimitGarbage(started.Load)
 	defer g.Stop()
 
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
@@ -52,8 +52,8 @@ func TestGarbageIsLimited(t *testing.T) {
 	}
 
 	used := make([]byte, 10*minGarbage)
-	reaches(gcPercent+1, gcPercent+1)
-	loaded.Store(true)
+	reaches(gcPercent, gcPercent)
+	started.Store(true)
 	reaches(gcPercent*lateParts/lateOf, gcPercent*lateParts/lateOf)
 	runtime.KeepAlive(used)
 	reaches(gcPercent+1, 1000*lateParts/lateOf)
