@@ -143,6 +143,29 @@ func TestExplainedChecks(t *testing.T) {
 	}
 }
 
+// TestExplainedNeverTraded: a market without a trade has no time since its last one, and
+// misses the threshold unless there is none.
+func TestExplainedNeverTraded(t *testing.T) {
+	f := func(name string, recency int64, met bool) {
+		t.Helper()
+		w := newWorld()
+		_, pool := w.honest()
+		w.pools.Mut(pool).LastSwapAt = 0
+		w.params.MarketRecency = recency
+
+		i := w.openWhole(pool, 10)
+		e := Explain(w.state(), &w.params, nil, i)
+		for _, c := range e.Prices[1].Markets[0].Checks {
+			if c.Name == "market-recency" && (market.Known(c.Have) || c.Met != met) {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+
+	f("a threshold", 7*market.Day, false)
+	f("no threshold", 0, true)
+}
+
 // TestExplainedNulls: a price that is null says why, has no source, and no
 // market is used for it.
 func TestExplainedNulls(t *testing.T) {

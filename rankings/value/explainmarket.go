@@ -74,7 +74,11 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if pool.Quarantined {
 		quarantined = 1
 	}
-	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(p.MarketRecency))
+	untraded := market.Unknown // there is no time since a first trade that has not been
+	if pool.LastSwapAt != 0 {
+		untraded = float64(s.now - pool.LastSwapAt)
+	}
+	recency := atMost("market-recency", untraded, float64(p.MarketRecency))
 	recency.Met = recency.Met || p.MarketRecency == 0
 	return []Check{
 		atMost("quarantined", quarantined, 0),
