@@ -147,6 +147,7 @@ func TestExportForms(t *testing.T) {
 	}
 
 	f("positions", "rank", "rank")
+	f("positions", "closedAtTimestamp", "closedAtTimestamp") // null, alone on its line
 	f("positions", "metrics.apr,token1.symbol,rank,amounts.gas", "rank", "token1.symbol", "amounts.gas.native",
 		"amounts.gas.nativeRaw", "amounts.gas.valueUsd", "metrics.apr")
 	f("positions", strings.Join(render.PositionFields, ","), render.PositionFields...)

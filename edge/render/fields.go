@@ -159,14 +159,19 @@ func (f *Fields) AppendCSVHeader(dst []byte) []byte {
 }
 
 // AppendCSV appends the selected values of a row as a line of CSV (RFC 4180). null is
-// an empty cell, and an empty text is a quoted one.
+// an empty cell, and an empty text is a quoted one. So is a null that has its line for
+// itself: readers skip blank lines.
 func (f *Fields) AppendCSV(dst, row []byte) []byte {
-	first := true
+	start, first := len(dst), true
 	for i := range f.paths {
 		var v []byte
 		if v, row = nextValue(row); f.kept[i] {
 			dst = f.appendCell(appendComma(dst, &first), v, i)
 		}
+	}
+
+	if len(dst) == start {
+		dst = append(dst, `""`...)
 	}
 	return append(dst, "\r\n"...)
 }

@@ -135,6 +135,12 @@ func TestCSVTexts(t *testing.T) {
 	if got := string(s.AppendCSVHeader(nil)); got != "a,token0.symbol\r\n" {
 		t.Errorf("the header is %q", got)
 	}
+
+	// A blank line would be no row for a reader.
+	s, err = SelectFields([]string{"a", "b"}, []string{"a"})
+	if got := string(s.AppendCSV([]byte("x\r\n"), []byte(`{"a":null,"b":1}`))); err != nil || got != "x\r\n\"\"\r\n" {
+		t.Errorf("an unknown value alone is %q, %v", got, err)
+	}
 }
 
 func TestExportEndGolden(t *testing.T) {
