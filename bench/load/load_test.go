@@ -340,15 +340,16 @@ func TestServerGone(t *testing.T) {
 // Requests of an open loop that were due when the server had closed every connection, and took
 // no other, were not answered, also if nothing was under way when it did.
 func TestServerGoneBetweenRequests(t *testing.T) {
-	var server *httptest.Server
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		server.Listener.Close()
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 			conn.Close() // without a word of it
 		}
-	}))
+	})
+	server.Start()
 	defer server.Close()
 
 	r := mustRun(t, Config{
