@@ -273,14 +273,19 @@ func TestClientLateIsItsOwn(t *testing.T) {
 	f(0, 2*stall, 0, stall)
 }
 
-// An open loop asks at its rate and no faster.
+// An open loop asks at its rate and no faster, from the warm-up on, which is not measured. On a
+// busy machine some of what is due is not sent in time.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
 		Addr: startConstant(t, 200), Connections: 4, Workers: 2, Mix: onePath("/"), Rate: 2000,
-		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
+		Warmup: 250 * time.Millisecond, Length: 250 * time.Millisecond,
 	})
-	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {
-		t.Errorf("%d requests in %s at 2000/s", n, r.Elapsed)
+	if n := r.Statuses[200]; n == 0 || n+r.Unsent != 1000 {
+		t.Errorf("%d requests were answered and %d not sent; want 1000 together", n, r.Unsent)
+	}
+	if r.Requests >= r.Statuses[200] || uint64(r.Histogram.TotalCount()) >= r.Statuses[200] {
+		t.Errorf("%d answers are throughput and %d have a latency, of %d with those of the warm-up",
+			r.Requests, r.Histogram.TotalCount(), r.Statuses[200])
 	}
 }
 
