@@ -17,6 +17,7 @@ import (
 
 	"tidemark/bench/process"
 	"tidemark/edge/admin"
+	"tidemark/rankings"
 	"tidemark/storage/registry"
 )
 
@@ -62,17 +63,24 @@ func checkStarted(t *testing.T, n *node) {
 		t.Error("a node with the generations of one that has started has not")
 	}
 
-	behind := chains[0].Status
-	behind.ChainHead.Time = chains[0].View.State.Head.Time + nearHead + 1
-	still.board.SetStatus(chains[0].ID, behind)
-	if still.hasStarted() {
-		t.Error("a node has started, although a chain catches up")
+	f := func(change func(*rankings.ChainStatus), want bool) {
+		t.Helper()
+		status := chains[0].Status
+		status.ChainHead.Time = chains[0].View.State.Head.Time + nearHead + 1
+		change(&status)
+		still.board.SetStatus(chains[0].ID, status)
+		if still.hasStarted() != want {
+			t.Errorf("a node has started: %t, with a chain of %+v", !want, status)
+		}
 	}
-	behind.Offline = true
-	still.board.SetStatus(chains[0].ID, behind)
-	if !still.hasStarted() {
-		t.Error("a chain that is offline keeps a node from having started")
-	}
+	f(func(s *rankings.ChainStatus) { s.ChainHead.Time-- }, true)
+	f(func(*rankings.ChainStatus) {}, false)
+	f(func(s *rankings.ChainStatus) { s.Offline = true }, true)
+	f(func(s *rankings.ChainStatus) { s.Syncing = true }, false)
+
+	still.board.Withdraw(chains[0].ID)
+	f(func(s *rankings.ChainStatus) { s.Syncing = true }, true)
+	f(func(*rankings.ChainStatus) {}, false)
 }
 
 // A node starts all of its parts, says what it serves and where, answers on every listener,

@@ -91,8 +91,9 @@ func describeFullDisk(d storage.Disk) string {
 // time: until then the records of the next one are mostly the same.
 const nearHead = 600
 
-// hasStarted reports whether every chain that is not offline has a generation near its head,
-// with all records in memory.
+// hasStarted reports whether every chain has a generation near its head, with all records in
+// memory. One that is offline need not, nor one whose history is read for the first time,
+// which can take days: it has no generation beside its ledger.
 func (n *node) hasStarted() bool {
 	board := n.board.Load()
 	for _, c := range n.enabledChains() {
@@ -100,7 +101,7 @@ func (n *node) hasStarted() bool {
 		switch {
 		case !ok:
 			return false
-		case on.Status.Offline:
+		case on.Status.Offline || on.Status.Syncing && on.View == nil:
 		case on.View == nil || !on.View.Warm() || on.Status.ChainHead.Time-on.View.State.Head.Time > nearHead:
 			return false
 		}
