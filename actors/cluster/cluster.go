@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	c.joined.Store(true)
 	c.warnInsecure()
-	c.seekLeader()
+	c.startSeeking()
 	return c, nil
 }
 

@@ -55,7 +55,7 @@ func OpenLater(cfg Config) (*Cluster, error) {
 	if err := c.connect(nats.RetryOnFailedConnect(true)); err != nil {
 		return c, err
 	}
-	c.seekLeader()
+	c.startSeeking()
 	return c, nil
 }
 

@@ -22,36 +22,40 @@ const (
 	lastPatience = time.Minute
 )
 
-// seekLeader starts to leave servers that do not reach the leader of the stream, until Close.
-func (c *Cluster) seekLeader() {
+// startSeeking starts seekLeader. It looks through the handle that there is now: tests put
+// stand-ins in its place later.
+func (c *Cluster) startSeeking() {
 	js := c.js
-	c.work.Go(func() {
-		patience, reached := firstPatience, time.Now()
-		for c.ctx.Err() == nil {
-			Pause(c.ctx, seekEvery)
-			switch {
-			case leaderAnswers(c.ctx, js):
-				patience, reached = firstPatience, time.Now()
-				continue
-			case !c.nc.IsConnected():
-				reached = time.Now() // the client looks for another server itself
-				continue
-			case time.Since(reached) < patience:
-				continue
-			}
+	c.work.Go(func() { c.seekLeader(js) })
+}
 
-			c.cfg.Log.Warn("this NATS server does not reach the leader of the stream; trying another one",
-				"server", c.nc.ConnectedServerName())
-			if patience > firstPatience {
-				c.cfg.Log.Error("no NATS server reaches the leader of the stream; start those that are down, and " +
-					"start those again whose logs say that there was no space left")
-			}
-			if err := c.nc.ForceReconnect(); err != nil {
-				return // it is closed
-			}
-			patience, reached = min(2*patience, lastPatience), time.Now()
+// seekLeader leaves servers that do not reach the leader of the stream, until Close.
+func (c *Cluster) seekLeader(js jetstream.JetStream) {
+	patience, reached := firstPatience, time.Now()
+	for c.ctx.Err() == nil {
+		Pause(c.ctx, seekEvery)
+		switch {
+		case leaderAnswers(c.ctx, js):
+			patience, reached = firstPatience, time.Now()
+			continue
+		case !c.nc.IsConnected():
+			reached = time.Now() // the client looks for another server itself
+			continue
+		case time.Since(reached) < patience:
+			continue
 		}
-	})
+
+		c.cfg.Log.Warn("this NATS server does not reach the leader of the stream; trying another one",
+			"server", c.nc.ConnectedServerName())
+		if patience > firstPatience {
+			c.cfg.Log.Error("no NATS server reaches the leader of the stream; start those that are down, and " +
+				"start those again whose logs say that there was no space left")
+		}
+		if err := c.nc.ForceReconnect(); err != nil {
+			return // it is closed
+		}
+		patience, reached = min(2*patience, lastPatience), time.Now()
+	}
 }
 
 // leaderAnswers reports whether the leader of the stream answers, or that of the servers

@@ -159,8 +159,8 @@ func (f *Fields) AppendCSVHeader(dst []byte) []byte {
 }
 
 // AppendCSV appends the selected values of a row as a line of CSV (RFC 4180). null is
-// an empty cell, and an empty text is a quoted one. So is a null that has its line for
-// itself: readers skip blank lines.
+// an empty cell, and an empty text is a quoted one. So is a null that is alone on its line,
+// since readers skip blank lines.
 func (f *Fields) AppendCSV(dst, row []byte) []byte {
 	start, first := len(dst), true
 	for i := range f.paths {

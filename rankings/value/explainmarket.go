@@ -66,6 +66,7 @@ func (s *solver) marketChecks(q *quote) []Check {
 	p := s.limitsOf(pool, side)
 	d := s.depthOf(q.pool, side, p.MarketImpact)
 	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
+
 	barred := 0.0
 	if s.p.hookBars(pool) {
 		barred = 1
@@ -74,12 +75,14 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if pool.Quarantined {
 		quarantined = 1
 	}
-	untraded := market.Unknown // there is no time since a first trade that has not been
+
+	sinceTrade := market.Unknown // of a pool that never traded
 	if pool.LastSwapAt != 0 {
-		untraded = float64(s.now - pool.LastSwapAt)
+		sinceTrade = float64(s.now - pool.LastSwapAt)
 	}
-	recency := atMost("market-recency", untraded, float64(p.MarketRecency))
+	recency := atMost("market-recency", sinceTrade, float64(p.MarketRecency))
 	recency.Met = recency.Met || p.MarketRecency == 0
+
 	return []Check{
 		atMost("quarantined", quarantined, 0),
 		atMost("hook-allow", barred, 0),
